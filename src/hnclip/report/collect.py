@@ -1,0 +1,187 @@
+"""Gather a study's per-query ranks, per-epoch scores and run records into three tables, or say what does not fit.
+
+python -m hnclip.report.collect results/STUDY/study.json results/STUDY/tables
+"""
+
+import argparse
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+
+from hnclip import store
+from hnclip.cell import Cell
+from hnclip.command import run
+from hnclip.report.load import CELL, ZERO_SHOT
+
+RANK_COLUMNS = ("target", "direction", "query", "id", "family", "rank", "gallery")
+RUN_KEYS = (
+    "commit dirty device threads seconds pairs pairs_per_second peak_memory_bytes finished".split()  # and versions
+)
+
+
+def collect(study_json: Path, out: Path) -> None:
+    """Write ranks.parquet, epochs.parquet and runs.parquet into `out`.
+
+    Raises FileNotFoundError naming every missing file, and ValueError where commits are mixed without
+    `allow_mixed_commits`, or where files of one target do not rank the same queries.
+    """
+    record = store.read_json(study_json)
+    config = record["config"]
+    _check_files(record)
+    runs = [_run_row(entry) for entry in record["cells"]]
+    if not config.get("allow_mixed_commits", False):
+        _check_commits(runs, Path(study_json))
+    ranks = [frame for entry in record["cells"] for frame in _cell_ranks(entry, config)]
+    ranks += [_zero_shot_ranks(entry) for entry in record["zero_shot"]]
+    _check_queries(ranks)
+    epochs = [_epochs(entry) for entry in record["cells"]]
+    out = Path(out)
+    store.write_rows(out / "ranks.parquet", _table([frame for _, frame in ranks], (*CELL, *RANK_COLUMNS)))
+    store.write_rows(out / "epochs.parquet", _table(epochs, (*CELL, "epoch", "target", "t2i_r1", "i2t_r1")))
+    store.write_rows(out / "runs.parquet", pandas.DataFrame(runs, columns=["cell", *CELL, *RUN_KEYS, "versions"]))
+
+
+def _table(frames: list[pandas.DataFrame], columns: tuple[str, ...]) -> pandas.DataFrame:
+    if not frames:
+        return pandas.DataFrame(columns=list(columns))
+    return pandas.concat(frames, ignore_index=True)
+
+
+def _run_files(entry: dict[str, Any]) -> list[str]:
+    return [f"{entry['run']}/{name}" for name in ("run.json", "log.parquet", "ranks.parquet")] + entry["eval"]
+
+
+def _check_files(record: dict[str, Any]) -> None:
+    paths = [path for entry in record["cells"] for path in _run_files(entry)]
+    paths += [entry["ranks"] for entry in record["zero_shot"]]
+    missing = [path for path in paths if not Path(path).is_file()]
+    if missing:
+        raise FileNotFoundError(
+            "missing files:\n  " + "\n  ".join(missing) + "\ntrain or evaluate their cells (`snakemake` does) first"
+        )
+
+
+def _cell_columns(frame: pandas.DataFrame, cell: dict[str, Any]) -> pandas.DataFrame:
+    front = pandas.DataFrame({name: [cell[name]] * len(frame) for name in CELL}, index=frame.index)
+    return pandas.concat([front, frame], axis=1)
+
+
+def _read_ranks(path: str) -> pandas.DataFrame:
+    frame = _read_parquet(path)
+    missing = [name for name in RANK_COLUMNS if name not in frame]
+    if missing:
+        raise ValueError(f"{path} lacks the columns {', '.join(missing)}; evaluate its cell anew")
+    repeated = frame[frame.duplicated(["target", "direction", "query"])]
+    if len(repeated):
+        first = repeated.iloc[0]
+        raise ValueError(
+            f"{path} ranks {len(repeated)} queries twice, such as {first['query']!r} ({first['direction']}, "
+            f"{first['target']}); evaluate its cell anew"
+        )
+    return frame[list(RANK_COLUMNS)]
+
+
+def _read_parquet(path: str) -> pandas.DataFrame:
+    try:
+        return pandas.read_parquet(path)
+    except Exception as error:
+        raise ValueError(f"{path} cannot be read as Parquet ({error}); delete it and run its rule again") from error
+
+
+def _cell_ranks(entry: dict[str, Any], config: dict[str, Any]) -> list[tuple[str, pandas.DataFrame]]:
+    """(path, rows) of the trainer's own ranks and of each further benchmark's."""
+    cell = Cell.parse(entry["cell"])
+    found = []
+    for path in (f"{entry['run']}/ranks.parquet", *entry["eval"]):
+        benchmark = cell.train if path not in entry["eval"] else Path(path).stem
+        frame = _read_ranks(path)
+        wanted = [f"{benchmark}/{split}" for split in config["benchmarks"][benchmark]["test"]]
+        lacking = [target for target in wanted if target not in set(frame["target"])]
+        if lacking:
+            raise ValueError(f"{path} holds no ranks of {', '.join(lacking)}; delete it and run its rule again")
+        found.append((path, _cell_columns(frame, asdict(cell))))
+    return found
+
+
+def _zero_shot_ranks(entry: dict[str, Any]) -> tuple[str, pandas.DataFrame]:
+    cell = Cell(entry["backbone"], "", ZERO_SHOT, "none", 0, 0)
+    return entry["ranks"], _cell_columns(_read_ranks(entry["ranks"]), asdict(cell))
+
+
+def _epochs(entry: dict[str, Any]) -> pandas.DataFrame:
+    path = f"{entry['run']}/log.parquet"
+    log = _read_parquet(path)
+    if "kind" not in log or not (log["kind"] == "eval").any():
+        raise ValueError(f"{path} holds no evaluation; delete it and train its cell anew")
+    rows = log[log["kind"] == "eval"].reset_index(drop=True)
+    rows = rows[["epoch", "target", "t2i_r1", "i2t_r1", "queries", "gallery"]].astype({"epoch": int})
+    return _cell_columns(rows, asdict(Cell.parse(entry["cell"])))
+
+
+def _run_row(entry: dict[str, Any]) -> dict[str, Any]:
+    record = store.read_json(Path(entry["run"]) / "run.json")
+    versions = ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items())
+    cell = Cell.parse(entry["cell"])
+    return {"cell": str(cell), **asdict(cell), **{key: record.get(key) for key in RUN_KEYS}, "versions": versions}
+
+
+def _check_commits(runs: list[dict[str, Any]], study_json: Path) -> None:
+    """Code edits do not retrain, so cells of two commits may not be comparable."""
+    states: dict[str, list[str]] = {}
+    for row in runs:
+        state = f"{row['commit'] or 'no commit'}{' with uncommitted changes' if row['dirty'] else ''}"
+        states.setdefault(state, []).append(row["cell"])
+    if len(states) > 1:
+        listed = "\n".join(f"  {state}: {', '.join(cells)}" for state, cells in states.items())
+        raise ValueError(
+            f"the cells of {study_json} were trained by different commits:\n{listed}\n"
+            "Train the older ones anew (delete their run folders), or set `allow_mixed_commits: true` in the config "
+            "if the code between these commits does not change results."
+        )
+
+
+def _check_queries(ranks: list[tuple[str, pandas.DataFrame]]) -> None:
+    """Every file must rank the same queries of a target against the same gallery."""
+    groups: dict[tuple[str, str], list[tuple[str, numpy.ndarray, tuple[int, ...]]]] = {}
+    for path, frame in ranks:
+        for key, rows in frame.groupby(["target", "direction"], sort=False):
+            galleries = tuple(sorted(rows["gallery"].unique().tolist()))
+            queries = numpy.sort((rows["query"] + "\t" + rows["family"]).to_numpy(str))
+            groups.setdefault(key, []).append((path, queries, galleries))
+    wrong = []
+    for (target, direction), found in groups.items():
+        sizes = [(len(queries), galleries) for _, queries, galleries in found]
+        (count, galleries), _ = Counter(sizes).most_common(1)[0]
+        usual = found[sizes.index((count, galleries))][1]
+        for path, queries, own in found:
+            if len(queries) != count or own != galleries:
+                wrong.append(
+                    f"{path} ({target}, {direction}): {len(queries)} queries against a gallery of {_sizes(own)}, "
+                    f"where others have {count} against {_sizes(galleries)}"
+                )
+            elif not numpy.array_equal(queries, usual):
+                wrong.append(f"{path} ({target}, {direction}): other queries or families than the other files")
+    if wrong:
+        raise ValueError(
+            "files of one target do not rank the same queries:\n  " + "\n  ".join(wrong) + "\nrun their rules again"
+        )
+
+
+def _sizes(galleries: tuple[int, ...]) -> str:
+    return " or ".join(map(str, galleries))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m hnclip.report.collect", description=__doc__.splitlines()[0])
+    parser.add_argument("study", type=Path, help="study.json")
+    parser.add_argument("out", type=Path, help="folder of the three tables")
+    given = parser.parse_args()
+    collect(given.study, given.out)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,108 @@
+"""The numbers that tables, figures and the summary share: one row a method and target, or a pair of methods."""
+
+import numpy
+
+from hnclip.report.load import Study
+from hnclip.report.methods import Method, Setting, chosen_plain, methods, settings, zero_shot
+from hnclip.report.statistics import Hits, count_hits, difference, interval
+
+DIRECTIONS = ("t2i", "i2t")
+MEAN = "mean"
+
+
+def hits_of(study: Study, method: Method, target: str, direction: str, k: int, fraction: int = 100) -> Hits | None:
+    """The method's hits on a target, in one direction or in both (`mean`); None where it was not evaluated there."""
+    ranks = method.rows(study.ranks[study.ranks["target"] == target], fraction)
+    if direction != MEAN:
+        ranks = ranks[ranks["direction"] == direction]
+    return count_hits(ranks, k) if len(ranks) else None
+
+
+def sizes(study: Study, target: str) -> dict[str, tuple[int, int]]:
+    """(queries, gallery) of each direction of a target."""
+    ranks = study.ranks[study.ranks["target"] == target]
+    return {
+        direction: (rows["query"].nunique(), int(rows["gallery"].iloc[0]))
+        for direction, rows in ranks.groupby("direction")
+    }
+
+
+def method_rows(study: Study, setting: Setting, fraction: int = 100) -> list[Method]:
+    """The rows of a setting in a table: its methods, with "scale chosen on validation" after the plain ones."""
+    found = methods(study, setting, fraction)
+    chosen = chosen_plain(study, setting) if fraction == 100 else None
+    if chosen is None:
+        return found
+    plain = [method for method in found if method.kind in ("plain", "scale")]
+    return [*plain, chosen, *(method for method in found if method not in plain)]
+
+
+def main_methods(study: Study) -> list[Method]:
+    """Every row of the main table: each backbone's zero-shot row, then its settings' rows."""
+    found = []
+    for backbone in study.config["backbones"]:
+        here = [setting for setting in settings(study) if setting.backbone == backbone]
+        if len(zero_shot(study, backbone).rows(study.ranks)):
+            found.append(zero_shot(study, backbone))
+        for setting in here:
+            found += method_rows(study, setting)
+    return found
+
+
+def estimate(
+    study: Study, method: Method, target: str, direction: str, k: int = 1, fraction: int = 100
+) -> dict[str, float] | None:
+    """Score, low and high in percent, and the number of seeds."""
+    hits = hits_of(study, method, target, direction, k, fraction)
+    return None if hits is None else _percent(study, hits)
+
+
+def _percent(study: Study, hits: Hits) -> dict[str, float]:
+    found = interval(hits, study.options.bootstrap, study.options.confidence)
+    return {"score": 100 * found.score, "low": 100 * found.low, "high": 100 * found.high, "seeds": found.seeds}
+
+
+def paired(
+    study: Study, a: Method, b: Method, target: str, direction: str = MEAN, k: int = 1, fraction: int = 100
+) -> dict[str, float] | None:
+    """a - b in points of percent with its paired interval; None where one is missing or no seed is shared."""
+    hits = [hits_of(study, method, target, direction, k, fraction) for method in (a, b)]
+    if None in hits or not set(hits[0].seeds) & set(hits[1].seeds):
+        return None
+    return _percent(study, difference(*hits))
+
+
+def comparisons(study: Study, setting: Setting, fraction: int = 100) -> list[tuple[Method, Method]]:
+    """The pairs behind the study's questions: boosted and margin against plain, against each other, against plain
+    at its chosen scale. A boosted loss meets the margin of its own strength."""
+    found = method_rows(study, setting, fraction)
+    by_kind = {kind: [method for method in found if method.kind == kind] for kind in {m.kind for m in found}}
+    plain, chosen = by_kind.get("plain", []), by_kind.get("chosen", [])
+    boosted, margin = by_kind.get("boosted", []), by_kind.get("margin", [])
+    gamma = {method.loss: study.config["losses"][method.loss].get("gamma") for method in boosted + margin}
+    pairs = [(a, b) for a in boosted for b in plain]
+    pairs += [(a, b) for a in margin for b in plain]
+    pairs += [(a, b) for a in by_kind.get("frozen", []) for b in plain]
+    pairs += [(a, b) for a in boosted for b in margin if gamma[a.loss] == gamma[b.loss]]
+    return pairs + [(a, b) for a in boosted for b in chosen]
+
+
+def verdict(found: dict[str, float]) -> str:
+    """Where the interval of a difference lies."""
+    if numpy.isnan(found["low"]):
+        return "no interval"
+    if found["low"] > 0:
+        return "interval above 0"
+    return "interval below 0" if found["high"] < 0 else "interval includes 0"
+
+
+def fractions(study: Study, setting: Setting) -> dict[Method, list[int]]:
+    """The data fractions (percent) of each method that was trained on more than one."""
+    ranks = study.ranks[(study.ranks["backbone"] == setting.backbone) & (study.ranks["train"] == setting.train)]
+    ranks = ranks[ranks["framework"] == setting.framework]
+    found: dict[Method, list[int]] = {}
+    for fraction in sorted(ranks["fraction"].unique().tolist()):
+        for method in methods(study, setting, fraction):
+            known = next((other for other in found if other.loss == method.loss), method)
+            found.setdefault(known, []).append(fraction)
+    return {method: values for method, values in found.items() if len(values) > 1}

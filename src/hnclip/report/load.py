@@ -1,0 +1,68 @@
+"""The collected tables of one study, and what its config says of them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from hnclip import store
+
+CELL = ("backbone", "train", "framework", "loss", "fraction", "seed")
+ZERO_SHOT = "zero_shot"
+TABLES = ("ranks", "epochs", "runs")
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What the report prints: the K of recall@K, how many bootstrap draws, and the intervals' confidence (0..1)."""
+
+    ks: tuple[int, ...] = (1, 5, 10, 25, 50)
+    bootstrap: int = 2000
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as the report reads it: its config, one row a query and cell, one row an epoch, one row a run."""
+
+    config: dict[str, Any]
+    ranks: pandas.DataFrame
+    epochs: pandas.DataFrame
+    runs: pandas.DataFrame
+    embeddings: tuple[str, ...]
+
+    @property
+    def options(self) -> ReportOptions:
+        given = self.config.get("report", {})
+        known = {name: given[name] for name in ("ks", "bootstrap", "confidence") if name in given}
+        if "ks" in known:
+            known["ks"] = tuple(sorted(known["ks"]))
+        return ReportOptions(**known)
+
+
+def read_study(study_json: Path, tables: Path) -> Study:
+    """The study whose collected tables lie in `tables`; FileNotFoundError names every one that is missing."""
+    paths = {name: Path(tables) / f"{name}.parquet" for name in TABLES}
+    missing = [str(path) for path in (Path(study_json), *paths.values()) if not path.is_file()]
+    if missing:
+        raise FileNotFoundError(
+            f"missing: {', '.join(missing)}; write the tables with `python -m hnclip.report.collect {study_json} {tables}`"
+        )
+    record = store.read_json(study_json)
+    frames = {name: pandas.read_parquet(path) for name, path in paths.items()}
+    return Study(record["config"], embeddings=tuple(record.get("embeddings", ())), **frames)
+
+
+def test_targets(study: Study) -> list[str]:
+    """The test splits that were ranked, such as `scenes/test`, in the config's order."""
+    ranked = set(study.ranks["target"])
+    named = [
+        f"{benchmark}/{split}" for benchmark, entry in study.config["benchmarks"].items() for split in entry["test"]
+    ]
+    return [target for target in named if target in ranked]
+
+
+def validation_target(study: Study, train: str) -> str:
+    """The split on which choices for models trained on `train` are made."""
+    return f"{train}/{study.config['benchmarks'][train]['validation']}"

@@ -1,0 +1,129 @@
+"""What a table's row or a figure's line stands for: zero-shot, a framework with a loss, or plain at a chosen scale."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas
+
+from hnclip.report.load import ZERO_SHOT, Study, validation_target
+
+KINDS = ("zero_shot", "plain", "scale", "chosen", "boosted", "margin", "frozen", "other")
+BOOSTS = {"captions": "boosted", "matched": "margin", "frozen": "frozen"}
+
+
+@dataclass(frozen=True)
+class Method:
+    """Models that differ in nothing but seed and fraction; `loss` is the config's name, `kind` one of KINDS."""
+
+    backbone: str
+    train: str
+    framework: str
+    loss: str
+    kind: str
+    label: str
+
+    def rows(self, frame: pandas.DataFrame, fraction: int = 100) -> pandas.DataFrame:
+        """This method's rows of ranks or epochs; zero-shot has no fraction."""
+        keep = (frame["backbone"] == self.backbone) & (frame["framework"] == self.framework)
+        if self.kind != "zero_shot":
+            keep &= (frame["train"] == self.train) & (frame["loss"] == self.loss) & (frame["fraction"] == fraction)
+        return frame[keep]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where methods compare: one backbone, one training set, one framework."""
+
+    backbone: str
+    train: str
+    framework: str
+
+
+def kind_of(entry: dict[str, Any]) -> str:
+    """The kind of a loss entry of the config; entries with keys of their own are `other`."""
+    if entry.get("base", "infonce") != "infonce" or set(entry) - {"base", "boost", "gamma", "scale"}:
+        return "other"
+    if entry.get("boost", "none") == "none":
+        return "scale" if entry.get("scale") else "plain"
+    return BOOSTS.get(entry["boost"], "other") if not entry.get("scale") else "other"
+
+
+def label_of(name: str, entry: dict[str, Any]) -> str:
+    """The words for a loss in tables and figures; the config's own name where there are none."""
+    gamma = entry.get("gamma")
+    return {
+        "plain": "plain",
+        "scale": f"plain, s = {entry.get('scale')}",
+        "boosted": f"boosted, γ = {gamma}",
+        "margin": f"constant margin, γ = {gamma}",
+        "frozen": f"boosted, frozen Ḡ, γ = {gamma}",
+    }.get(kind_of(entry), name)
+
+
+def settings(study: Study) -> list[Setting]:
+    """Every setting that has ranks, in the config's order."""
+    trained = study.ranks[study.ranks["framework"] != ZERO_SHOT]
+    found = set(trained[["backbone", "train", "framework"]].itertuples(index=False, name=None))
+    config = study.config
+    return [
+        Setting(backbone, train, framework)
+        for backbone in config["backbones"]
+        for train in config["benchmarks"]
+        for framework in config["frameworks"]
+        if (backbone, train, framework) in found
+    ]
+
+
+def zero_shot(study: Study, backbone: str) -> Method:
+    return Method(backbone, "", ZERO_SHOT, "none", "zero_shot", "zero-shot")
+
+
+def methods(study: Study, setting: Setting, fraction: int = 100) -> list[Method]:
+    """The methods of a setting that have ranks: plain ones first, then boosted, margin, frozen, others."""
+    ranks = study.ranks
+    keep = (ranks["backbone"] == setting.backbone) & (ranks["train"] == setting.train)
+    keep &= (ranks["framework"] == setting.framework) & (ranks["fraction"] == fraction)
+    names = set(ranks.loc[keep, "loss"])
+    found = [
+        Method(setting.backbone, setting.train, setting.framework, name, kind_of(entry), label_of(name, entry))
+        for name, entry in study.config["losses"].items()
+        if name in names
+    ]
+    labels = [method.label for method in found]
+    found = [
+        method
+        if labels.count(method.label) == 1
+        else Method(**{**method.__dict__, "label": f"{method.label} ({method.loss})"})
+        for method in found
+    ]
+    return sorted(found, key=lambda method: KINDS.index(method.kind))
+
+
+def last_epochs(epochs: pandas.DataFrame) -> pandas.DataFrame:
+    """The rows of each cell's last epoch, with `mean`, the R@1 of both directions (0..1)."""
+    cell = ["backbone", "train", "framework", "loss", "fraction", "seed"]
+    last = epochs[epochs["epoch"] == epochs.groupby(cell)["epoch"].transform("max")]
+    return last.assign(mean=(last["t2i_r1"] + last["i2t_r1"]) / 2)
+
+
+def chosen_plain(study: Study, setting: Setting) -> Method | None:
+    """Plain InfoNCE at the scale with the best mean R@1 on the validation split after the last epoch.
+
+    One choice for all seeds, made over the seeds that every candidate has. None where there is nothing to choose.
+    """
+    candidates = [method for method in methods(study, setting) if method.kind in ("plain", "scale")]
+    if len(candidates) < 2:
+        return None
+    epochs = study.epochs[study.epochs["target"] == validation_target(study, setting.train)]
+    scores = {method: last_epochs(method.rows(epochs)).set_index("seed")["mean"] for method in candidates}
+    shared = set.intersection(*(set(score.index) for score in scores.values()))
+    if not shared:
+        return None
+    best = max(candidates, key=lambda method: scores[method].loc[sorted(shared)].mean())
+    return Method(**{**best.__dict__, "kind": "chosen", "label": "plain, scale chosen on validation"})
+
+
+def scale_words(study: Study, chosen: Method) -> str:
+    """The chosen scale in words."""
+    scale = study.config["losses"][chosen.loss].get("scale")
+    return f"s = {scale}" if scale else "the learned scale"

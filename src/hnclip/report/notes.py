@@ -1,0 +1,74 @@
+"""Sentences that stand under the tables: how the numbers were made, and what they do not say."""
+
+from hnclip.report import estimates
+from hnclip.report.load import ZERO_SHOT, Study
+
+
+def size_note(study: Study, target: str) -> str:
+    """How many queries against how many items, each way."""
+    found = estimates.sizes(study, target)
+    families = study.ranks.loc[study.ranks["target"] == target, "family"].nunique()
+    words = {"t2i": ("captions", "images"), "i2t": ("images", "captions")}
+    each = [
+        f"{found[d][0]} {words[d][0]} search {found[d][1]} {words[d][1]}" for d in estimates.DIRECTIONS if d in found
+    ]
+    return f"N on {target}: {'; '.join(each)}; {families} families."
+
+
+def protocol_notes(study: Study) -> list[str]:
+    """Which epoch, which queries, ties, K beyond the gallery, seeds, commits."""
+    galleries = study.ranks["gallery"]
+    notes = [
+        "Last epoch, never the best one on a test split. Every query of the split counts. Ties count against the "
+        "model. An image is found by a caption, and any caption of an image counts as found by it."
+    ]
+    beyond = [k for k in study.options.ks if len(galleries) and k >= galleries.min()]
+    if beyond:
+        notes.append(f"R@K with K at or above the gallery's size is 100 by definition (K = {_list(beyond)}).")
+    seeds = sorted(int(seed) for seed in study.ranks.loc[study.ranks["framework"] != ZERO_SHOT, "seed"].unique())
+    if seeds:
+        notes.append(f"Seeds {_list(seeds)}; the column `seeds` says how many a row has. Scores are means over seeds.")
+    return notes + _commit_notes(study)
+
+
+def _commit_notes(study: Study) -> list[str]:
+    runs = study.runs
+    commits = sorted({str(commit)[:10] for commit in runs["commit"].dropna()})
+    if not commits:
+        return []
+    notes = [f"Trained by commit {_list(commits)}."]
+    if len(commits) > 1:
+        notes.append("The cells stem from several commits, which the config allows.")
+    dirty = int((runs["dirty"].astype("boolean").fillna(False)).sum())
+    if dirty:
+        notes.append(f"{dirty} of {len(runs)} runs were trained from a working tree with uncommitted changes.")
+    return notes
+
+
+def interval_notes(study: Study) -> list[str]:
+    """How the intervals are made and what one seed cannot say."""
+    options = study.options
+    return [
+        f"In brackets the {options.confidence:.0%} bootstrap interval ({options.bootstrap} draws): families of alike "
+        "items are drawn with replacement, together with all their queries, both directions and all seeds; with "
+        "several seeds the spread between seeds beyond what the draws explain is added (Student's t).",
+        "A row with one seed: its interval is that of these weights, and says nothing about another seed.",
+    ]
+
+
+def difference_notes(study: Study) -> list[str]:
+    """How a paired difference is made."""
+    options = study.options
+    return [
+        "Each difference is taken over the same queries and the seeds that both sides share, last epoch. Its "
+        f"{options.confidence:.0%} bootstrap interval ({options.bootstrap} draws) draws families with replacement, "
+        "the same for both sides; with several seeds the spread between seeds beyond what the draws explain is "
+        "added (Student's t).",
+        "A row with one seed: its interval says nothing about another seed. Intervals are not corrected for the "
+        "number of rows.",
+        *_commit_notes(study),
+    ]
+
+
+def _list(values: list) -> str:
+    return ", ".join(map(str, values))
