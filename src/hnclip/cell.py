@@ -1,0 +1,148 @@
+"""The grid of training cells, their paths, and what each depends on. Standard library only."""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One training run: a framework with its recipe and a loss, on a share of a benchmark, from a seed."""
+
+    backbone: str
+    train: str
+    framework: str
+    loss: str
+    fraction: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.backbone}/{self.train}/{self.framework}/{self.loss}/f{self.fraction:03d}/s{self.seed}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Cell":
+        """The cell whose path this is; a path that is not spelled as `str(cell)` spells it is refused."""
+        parts = text.split("/")
+        if len(parts) == 6 and parts[4][1:].isdigit() and parts[5][1:].isdigit():
+            cell = cls(*parts[:4], fraction=int(parts[4][1:]), seed=int(parts[5][1:]))
+            if str(cell) == text:
+                return cell
+        raise ValueError(f"{text!r} is no cell: expected BACKBONE/TRAIN/FRAMEWORK/LOSS/fPPP/sSEED, such as tiny/scenes/longclip/hn/f100/s42")
+
+
+def grid(config: Config) -> set[Cell]:
+    """The cells of every grid that the study runs; a cell that two grids share is one cell."""
+    cells = set()
+    for name in config["run"]:
+        axes = config["grids"][name]
+        for combination in product(
+            axes["backbones"], axes["train"], axes["frameworks"], axes["losses"], axes["fractions"], axes["seeds"]
+        ):
+            cells.add(Cell(*combination))
+    return cells
+
+
+def targets(config: Config, cell: Cell) -> list[str]:
+    """The benchmarks a cell is evaluated on beside its own: those its grids list under `transfer`."""
+    found = set()
+    for name in config["run"]:
+        axes = config["grids"][name]
+        if cell in grid({**config, "run": [name]}):
+            found.update(axes.get("transfer", []))
+    return sorted(found - {cell.train})
+
+
+def study_folder(config: Config) -> str:
+    return f"results/{config['study']}"
+
+
+def run_folder(config: Config, cell: Cell) -> str:
+    return f"{study_folder(config)}/runs/{cell}"
+
+
+def manifest_path(benchmark: str, split: str) -> str:
+    return f"results/data/{benchmark}/{split}.parquet"
+
+
+def transform_name(transform: dict[str, Any]) -> str:
+    """The name of a pixel cache's making, such as `48-bicubic-shortest-ignore`."""
+    return f"{transform['size']}-{transform['interpolation']}-{transform['resize']}-{transform['exif']}"
+
+
+def pixels_path(config: Config, backbone: str, benchmark: str, split: str) -> str:
+    name = transform_name(config["backbones"][backbone]["transform"])
+    return f"results/data/{benchmark}/{split}.{name}.pixels.npy"
+
+
+def tokens_path(config: Config, backbone: str, benchmark: str, split: str) -> str:
+    entry = config["backbones"][backbone]
+    return f"results/data/{benchmark}/{split}.{entry['tokenizer']}-{entry['context']}.tokens.npz"
+
+
+def embeddings_path(backbone: str, benchmark: str, split: str) -> str:
+    return f"results/embeddings/{backbone}/{benchmark}/{split}.parquet"
+
+
+def zero_shot_path(backbone: str, benchmark: str, split: str) -> str:
+    return f"results/embeddings/{backbone}/{benchmark}/{split}.ranks.parquet"
+
+
+def data_paths(config: Config, backbone: str, benchmark: str, split: str) -> dict[str, str]:
+    """The three files that hold one split for one backbone, and its name in tables."""
+    return {
+        "name": f"{benchmark}/{split}",
+        "manifest": manifest_path(benchmark, split),
+        "pixels": pixels_path(config, backbone, benchmark, split),
+        "tokens": tokens_path(config, backbone, benchmark, split),
+    }
+
+
+def data_files(config: Config, backbone: str, benchmark: str, splits: list[str]) -> list[str]:
+    """The paths alone, as a rule's input."""
+    return [
+        path
+        for split in splits
+        for key, path in data_paths(config, backbone, benchmark, split).items()
+        if key != "name"
+    ]
+
+
+def test_splits(config: Config, benchmark: str) -> list[str]:
+    return list(config["benchmarks"][benchmark]["test"])
+
+
+def cell_splits(config: Config, benchmark: str) -> list[str]:
+    """Every split of its benchmark that a cell reads: trained on, watched each epoch, tested on."""
+    entry = config["benchmarks"][benchmark]
+    return [entry["train"], entry["validation"], *entry["test"]]
+
+
+def needs_embeddings(config: Config, cell: Cell) -> bool:
+    """True where the loss reads the frozen backbone's embeddings of the training captions."""
+    return config["losses"][cell.loss].get("boost") == "frozen"
+
+
+def resolve(config: Config, cell: Cell) -> Config:
+    """What this cell depends on and nothing else; the record its training reads."""
+    benchmark = config["benchmarks"][cell.train]
+    framework = dict(config["frameworks"][cell.framework])
+    recipe = {**config["recipe"], **framework.pop("recipe", {})}
+    data = {
+        "train": data_paths(config, cell.backbone, cell.train, benchmark["train"]),
+        "validation": data_paths(config, cell.backbone, cell.train, benchmark["validation"]),
+        "test": [data_paths(config, cell.backbone, cell.train, split) for split in benchmark["test"]],
+    }
+    if needs_embeddings(config, cell):
+        data["train"]["embeddings"] = embeddings_path(cell.backbone, cell.train, benchmark["train"])
+    return {
+        "cell": str(cell),
+        "seed": cell.seed,
+        "fraction": cell.fraction,
+        "backbone": config["backbones"][cell.backbone],
+        "framework": framework,
+        "loss": config["losses"][cell.loss],
+        "recipe": recipe,
+        "data": data,
+    }

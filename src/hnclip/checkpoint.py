@@ -1,0 +1,59 @@
+"""Where an interrupted run stands, written whole, so that it goes on bit for bit."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hnclip.store import write_whole
+
+
+@dataclass
+class Progress:
+    """How far a run is: optimiser steps done, in which epoch, how many of its steps, and what was logged."""
+
+    step: int = 0
+    epoch: int = 0
+    step_of_epoch: int = 0
+    pairs: int = 0
+    seconds: float = 0.0
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+def save_checkpoint(
+    path: Path, config: dict, progress: Progress, model: torch.nn.Module, optimiser: torch.optim.Optimizer, scaler: Any
+) -> None:
+    """Weights, optimiser, random state, place in the data and log, in one file."""
+    record = {
+        "config": config,
+        "progress": asdict(progress),
+        "model": model.state_dict(),
+        "optimiser": optimiser.state_dict(),
+        "scaler": scaler.state_dict() if scaler is not None else {},
+        "random": torch.get_rng_state(),
+        "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+    }
+    write_whole(path, lambda part: torch.save(record, part))
+
+
+def load_checkpoint(
+    path: Path, config: dict, model: torch.nn.Module, optimiser: torch.optim.Optimizer, scaler: Any
+) -> Progress:
+    """Restore all that `save_checkpoint` wrote; a checkpoint of another config is left aside, and it is said."""
+    if not path.exists():
+        return Progress()
+    record = torch.load(path, weights_only=True, map_location="cpu")
+    if record["config"] != config:
+        print(f"{path} belongs to another config and is not used: the run starts anew")
+        return Progress()
+    model.load_state_dict(record["model"], strict=True)
+    optimiser.load_state_dict(record["optimiser"])
+    if scaler is not None and record["scaler"]:
+        scaler.load_state_dict(record["scaler"])
+    torch.set_rng_state(record["random"])
+    if record["random_cuda"]:
+        torch.cuda.set_rng_state_all(record["random_cuda"])
+    progress = Progress(**record["progress"])
+    print(f"resumed at optimiser step {progress.step}, epoch {progress.epoch}")
+    return progress

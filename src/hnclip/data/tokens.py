@@ -1,0 +1,92 @@
+"""Captions as token ids, tokenised once a data set and kept ragged, so that no padding is stored or computed."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from hnclip.models.openclip import open_clip
+from hnclip.store import write_whole
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Token ids of captions, start and end token included, one after the other."""
+
+    ids: np.ndarray  # int32 [tokens]
+    start: np.ndarray  # int64 [captions + 1]: where each caption begins
+    truncated: int  # captions that did not fit the context
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def lengths(self) -> np.ndarray:
+        """Tokens of each caption, start and end included."""
+        return np.diff(self.start)
+
+    def batch(self, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids [N, longest] padded with zeros, and lengths [N], of these captions."""
+        lengths = self.lengths()[rows]
+        ids_NT = np.zeros((len(rows), lengths.max()), np.int64)
+        for row, caption in enumerate(rows):
+            ids_NT[row, : lengths[row]] = self.ids[self.start[caption] : self.start[caption + 1]]
+        return torch.from_numpy(ids_NT), torch.from_numpy(lengths)
+
+
+def tokenizer(name: str, context: int):
+    """The tokenizer of a backbone: `clip` is the 49,408-token vocabulary that open_clip carries."""
+    if name == "clip":
+        return open_clip().SimpleTokenizer(context_length=context)
+    raise ValueError(f"unknown tokenizer {name!r}; known: clip")
+
+
+def tokenize(captions: list[str], name: str, context: int) -> Tokens:
+    """Tokenise captions; one too long for the context is cut and its last token is the end token.
+
+    Cut captions are counted. An empty caption is refused with its row.
+    """
+    empty = [row for row, caption in enumerate(captions) if not caption.strip()]
+    if empty:
+        raise ValueError(f"empty captions in rows {empty[:20]} ({len(empty)} in all): remove them or write them")
+    words = tokenizer(name, context)
+    rows = []
+    truncated = 0
+    for caption in captions:
+        ids = words.encode(caption)
+        truncated += len(ids) > context - 2
+        rows.append([words.sot_token_id, *ids[: context - 2], words.eot_token_id])
+    start = np.cumsum([0] + [len(ids) for ids in rows])
+    return Tokens(np.concatenate(rows).astype(np.int32), start.astype(np.int64), truncated)
+
+
+def write_tokens(path: Path, tokens: Tokens) -> None:
+    """Write one compressed .npz, whole or not at all."""
+
+    def write(part: Path) -> None:
+        with part.open("wb") as file:
+            np.savez_compressed(file, ids=tokens.ids, start=tokens.start, truncated=np.int64(tokens.truncated))
+
+    write_whole(path, write)
+
+
+def read_tokens(path: Path) -> Tokens:
+    with np.load(path, allow_pickle=False) as file:
+        return Tokens(file["ids"], file["start"], int(file["truncated"]))
+
+
+def report_truncation(tokens: Tokens, context: int) -> str:
+    """A line for the log: how many captions were cut, and how long captions are."""
+    lengths = tokens.lengths()
+    share = tokens.truncated / len(tokens)
+    return json.dumps(
+        {
+            "captions": len(tokens),
+            "tokens_mean": round(float(lengths.mean()), 1),
+            "tokens_max": int(lengths.max()),
+            "context": context,
+            "cut": tokens.truncated,
+            "cut_share": round(share, 4),
+        }
+    )

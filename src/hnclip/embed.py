@@ -1,0 +1,43 @@
+"""The frozen backbone's embeddings of one split, and its zero-shot ranks.
+
+`python -m hnclip.embed BACKBONE.json MANIFEST PIXELS TOKENS OUT.parquet OUT.ranks.parquet`
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from hnclip.command import run
+from hnclip.data.split import open_split
+from hnclip.encode import encode_split
+from hnclip.models.load import backbone_from
+from hnclip.ranks import retrieval
+from hnclip.store import read_json, write_rows
+
+BATCH = 128
+
+
+def main(backbone: Path, manifest: Path, pixels: Path, tokens: Path, out: Path, out_ranks: Path) -> None:
+    name = f"{manifest.parent.name}/{manifest.stem}"
+    split = open_split({"name": name, "manifest": str(manifest), "pixels": str(pixels), "tokens": str(tokens)})
+    image_ID, text_CD = encode_split(backbone_from(read_json(backbone)).eval(), split, BATCH)
+    image_of = np.repeat(np.arange(len(image_ID)), np.diff(split.caption_start))
+    rows = pa.table(
+        {
+            "id": pa.array(split.frame["id"]),
+            "image": _vectors(image_ID.numpy()[image_of]),
+            "text": _vectors(text_CD.numpy()),
+        }
+    )
+    write_rows(out_ranks, retrieval(split, image_ID, text_CD))
+    write_rows(out, rows)
+
+
+def _vectors(rows_ND: np.ndarray) -> pa.FixedSizeListArray:
+    return pa.FixedSizeListArray.from_arrays(pa.array(rows_ND.ravel()), rows_ND.shape[1])
+
+
+if __name__ == "__main__":
+    run(lambda: main(*map(Path, sys.argv[1:7])))

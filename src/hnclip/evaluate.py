@@ -1,0 +1,30 @@
+"""A trained cell on another benchmark: `python -m hnclip.evaluate RUN TARGET.json OUT.parquet`.
+
+TARGET.json is {"test": [records of splits]}, each record naming manifest, pixels and tokens.
+"""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from hnclip.command import run
+from hnclip.data.split import open_split
+from hnclip.encode import encode_split
+from hnclip.models.checkpoints import load_backbone
+from hnclip.ranks import retrieval
+from hnclip.store import read_json, write_rows
+
+
+def main(folder: Path, target: Path, out: Path) -> None:
+    recipe = read_json(folder / "run.json")["config"]["recipe"]
+    torch.set_num_threads(recipe["threads"])
+    backbone = load_backbone(folder / "weights.safetensors").eval()
+    splits = [open_split(record) for record in read_json(target)["test"]]
+    ranks = [retrieval(split, *encode_split(backbone, split, recipe["eval_batch"])) for split in splits]
+    write_rows(out, pd.concat(ranks, ignore_index=True))
+
+
+if __name__ == "__main__":
+    run(lambda: main(*map(Path, sys.argv[1:4])))

@@ -1,0 +1,31 @@
+"""The fine-tuning frameworks, one a file; the file's name is the config's `kind`."""
+
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def names() -> list[str]:
+    """The known frameworks."""
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in ("__init__", "base"))
+
+
+def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
+    """The framework of this kind around a backbone."""
+    from hnclip.frameworks.base import Framework
+    from hnclip.options import from_dict
+
+    if kind not in names():
+        near = get_close_matches(kind, names(), 1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ValueError(f"unknown framework {kind!r}{hint}; known: {', '.join(names())}")
+    module = import_module(f"hnclip.frameworks.{kind}")
+    found = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Framework) and value.__module__ == module.__name__
+    ]
+    if len(found) != 1:
+        raise ValueError(f"{module.__file__} must define one framework, not {len(found)}")
+    return found[0](backbone, from_dict(found[0].Options, options, f"options of framework {kind}"))

@@ -1,0 +1,63 @@
+"""What a framework is: how rows are encoded, and how encoded rows are compared."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+
+from hnclip.losses.objective import Contrastive
+from hnclip.models.backbone import Backbone
+
+Batch = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where in the training a loss is taken: the batch's caption numbers, the epoch, and the run's share done."""
+
+    ids_N: torch.Tensor
+    epoch: int
+    epochs: int
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """A framework without options of its own."""
+
+
+class Framework(nn.Module):
+    """A fine-tuning method on top of a backbone.
+
+    `encode` treats rows alone, so a batch may be encoded in chunks; `losses` compares rows and sees only what
+    `encode` returned. A framework calls the `contrastive` it is handed for the global image-caption term, the one
+    that a study boosts, and imports `info_nce` for pairs that stay plain.
+    """
+
+    fields: ClassVar[tuple[str, ...]] = ("image", "text")
+    Options: ClassVar[type] = NoOptions
+
+    def __init__(self, backbone: Backbone, options: Any):
+        super().__init__()
+        self.options = options
+        self.backbone = self.adapt(backbone)
+
+    def adapt(self, backbone: Backbone) -> Backbone:
+        """What is changed in the backbone before training."""
+        return backbone
+
+    def encode(self, batch: Batch) -> Batch:
+        """Rows in, rows out: every tensor's first axis is the row."""
+        raise NotImplementedError(f"{type(self).__name__} must say how it encodes rows")
+
+    def losses(self, z: Batch, step: Step, contrastive: Contrastive) -> dict[str, torch.Tensor]:
+        """The named terms, weighted, whose sum is minimised."""
+        raise NotImplementedError(f"{type(self).__name__} must say how it compares rows")
+
+    def forward(self, batch: Batch) -> Batch:
+        return self.encode(batch)
+
+    def parameter_groups(self, lr: float) -> Iterable[dict[str, Any]]:
+        """The trained parameters with their peak learning rates."""
+        yield {"params": [weight for weight in self.parameters() if weight.requires_grad], "lr": lr}

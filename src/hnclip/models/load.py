@@ -1,0 +1,81 @@
+"""A backbone from its config entry, checked against what the pixel cache and the tokens were made for."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hnclip.models.backbone import Backbone, Preprocess
+from hnclip.models.checkpoints import OPENAI_MEAN, OPENAI_STD, build, load_backbone, load_open_clip
+from hnclip.options import from_dict
+
+STARTER = files("hnclip") / "weights" / "tiny.safetensors"
+
+
+@dataclass(frozen=True)
+class Transform:
+    """How pictures become pixels: short side resized and centre cropped, or squashed; EXIF rotation or not."""
+
+    size: int
+    interpolation: str
+    resize: str
+    exif: str
+
+
+@dataclass(frozen=True)
+class BackboneEntry:
+    """A backbone of the config.
+
+    `starter` ships with the package; `checkpoint` is a file written by hnclip (`weights`); `open_clip` takes `model`
+    and `pretrained` (a tag or a local file); `random` builds `architecture` from `seed`, for trials.
+    """
+
+    kind: str
+    context: int
+    transform: Any
+    tokenizer: str = "clip"
+    weights: str | None = None
+    model: str | None = None
+    pretrained: str | None = None
+    architecture: dict[str, Any] | None = None
+    seed: int = 0
+
+
+def backbone_from(entry: dict[str, Any]) -> Backbone:
+    """The backbone of a config entry, its text positions stretched to the entry's context, in fp32."""
+    options = from_dict(BackboneEntry, entry, "backbone")
+    transform = from_dict(Transform, options.transform, "transform of the backbone")
+    if options.kind == "starter":
+        backbone = load_backbone(Path(str(STARTER)))
+    elif options.kind == "checkpoint":
+        backbone = load_backbone(Path(_given(options, "weights")))
+    elif options.kind == "open_clip":
+        backbone = load_open_clip(_given(options, "model"), _given(options, "pretrained"))
+    elif options.kind == "random":
+        torch.manual_seed(options.seed)
+        backbone = build(_given(options, "architecture"), Preprocess(transform.size, OPENAI_MEAN, OPENAI_STD))
+    else:
+        raise ValueError(f"unknown backbone kind {options.kind!r}; known: starter, checkpoint, open_clip, random")
+    _check_transform(backbone.preprocess, transform)
+    backbone.stretch_text(options.context)
+    return backbone
+
+
+def _given(options: BackboneEntry, key: str) -> Any:
+    value = getattr(options, key)
+    if value is None:
+        raise ValueError(f"a backbone of kind {options.kind!r} needs `{key}` in the config")
+    return value
+
+
+def _check_transform(wanted: Preprocess, given: Transform) -> None:
+    """The config's transform must be the checkpoint's own; only EXIF rotation is the user's choice."""
+    differences = [
+        f"{key}: {getattr(given, key)!r} in the config, {getattr(wanted, key)!r} in the checkpoint"
+        for key in ("size", "interpolation", "resize")
+        if getattr(given, key) != getattr(wanted, key)
+    ]
+    if differences:
+        raise ValueError("the transform is not the one this backbone was trained with: " + "; ".join(differences))

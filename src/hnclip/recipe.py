@@ -1,0 +1,71 @@
+"""A cell's training recipe and its learning-rate schedule."""
+
+import math
+from dataclasses import dataclass
+
+PRECISIONS = ("32-true", "bf16-mixed", "16-mixed")
+LOG_100 = math.log(100)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a cell is trained. Every value comes from the config; the result is the last epoch.
+
+    `batch` is what one loss sees. `accumulate` adds the gradients of so many batches before a step: no pair gains a
+    negative. `chunk` encodes a batch in parts of so many rows and still takes the exact gradient of the whole.
+    `warmup` is the share of the run's steps in which the rate rises; `scale_clamp` bounds the log of the inverse
+    temperature after each step, null leaves it free; `version` is bumped when code changes results.
+    """
+
+    epochs: int
+    batch: int
+    accumulate: int
+    chunk: int | None
+    lr: float
+    weight_decay: float
+    betas: tuple[float, float]
+    warmup: float
+    schedule: str
+    precision: str
+    clip_norm: float | None
+    scale_clamp: tuple[float, float] | None
+    checkpoint_every: int
+    eval_batch: int
+    threads: int
+    version: int = 1
+
+    def __post_init__(self):
+        problems = [
+            f"`{name}` must be at least {least}, not {getattr(self, name)}"
+            for name, least in (
+                ("epochs", 1),
+                ("batch", 2),
+                ("accumulate", 1),
+                ("checkpoint_every", 1),
+                ("eval_batch", 1),
+                ("threads", 1),
+            )
+            if getattr(self, name) < least
+        ]
+        if self.chunk is not None and self.chunk < 1:
+            problems.append(f"`chunk` must be at least 1 or null, not {self.chunk}")
+        if not 0 <= self.warmup < 1:
+            problems.append(f"`warmup` is a share of the steps, 0 to below 1, not {self.warmup}")
+        if self.schedule not in ("cosine", "constant"):
+            problems.append(f"unknown `schedule` {self.schedule!r}; known: cosine, constant")
+        if self.precision not in PRECISIONS:
+            problems.append(f"unknown `precision` {self.precision!r}; known: {', '.join(PRECISIONS)}")
+        if self.scale_clamp is not None and not self.scale_clamp[0] < self.scale_clamp[1]:
+            problems.append(f"`scale_clamp` must rise from its first to its second value, not {self.scale_clamp}")
+        if problems:
+            raise ValueError("recipe: " + "; ".join(problems))
+
+
+def lr_factor(recipe: Recipe, step: int, steps: int) -> float:
+    """What the peak rate is multiplied by at optimiser step `step` of `steps`: linear rise, then cosine to zero."""
+    warm = round(recipe.warmup * steps)
+    if step < warm:
+        return (step + 1) / warm
+    if recipe.schedule == "constant":
+        return 1.0
+    return 0.5 * (1 + math.cos(math.pi * (step - warm) / max(steps - warm, 1)))

@@ -1,0 +1,47 @@
+"""What a run was made with: commit, versions, device, memory."""
+
+import resource
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "numpy", "pandas", "pillow")
+
+
+def commit() -> tuple[str, bool]:
+    """The commit of the source tree and whether tracked files differ from it; unknown outside a repository."""
+    folder = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no", "--", "."))
+    except (subprocess.CalledProcessError, FileNotFoundError):
+        return f"release {version('hnclip')}", False
+
+
+def run_record(config: dict[str, Any], device: torch.device, seconds: float, pairs: int) -> dict[str, Any]:
+    """The record kept beside a run's results."""
+    name, dirty = commit()
+    on_gpu = device.type == "cuda"
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return {
+        "cell": config["cell"],
+        "config": config,
+        "commit": name,
+        "dirty": dirty,
+        "versions": {"python": sys.version.split()[0], **{package: version(package) for package in PACKAGES}},
+        "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
+        "threads": torch.get_num_threads(),
+        "seconds": round(seconds, 3),
+        "pairs": pairs,
+        "pairs_per_second": round(pairs / seconds, 1) if seconds else 0.0,
+        "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else peak,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -1,0 +1,53 @@
+"""Whole-file writes: a reader finds the complete file or none."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a temporary file beside `path`, then put it in place at once."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
+
+
+def write_json(path: Path, record: Any) -> None:
+    write_text(path, json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """The record in a JSON file."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def write_rows(path: Path, rows: Any, metadata: dict[str, str] | None = None) -> None:
+    """Write rows (a list of dicts, a DataFrame or an Arrow table) as one Parquet file."""
+    import pyarrow
+    from pyarrow import parquet
+
+    if isinstance(rows, list):
+        rows = pyarrow.Table.from_pylist(rows)
+    elif not isinstance(rows, pyarrow.Table):
+        rows = pyarrow.Table.from_pandas(rows, preserve_index=False)
+    if metadata:
+        rows = rows.replace_schema_metadata({**(rows.schema.metadata or {}), **metadata})
+    write_whole(path, lambda part: parquet.write_table(rows, part))
+
+
+def write_tensors(path: Path, tensors: dict[str, Any], metadata: dict[str, str]) -> None:
+    """Write torch tensors and text metadata as one safetensors file."""
+    from safetensors.torch import save_file
+
+    write_whole(path, lambda part: save_file(tensors, part, metadata=metadata))

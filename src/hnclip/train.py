@@ -1,0 +1,197 @@
+"""Trains one cell: `python -m hnclip.train runs/CELL/config.json runs/CELL`.
+
+Writes weights.safetensors, log.parquet, ranks.parquet and run.json. Killed at any moment and started again, it goes
+on from its last checkpoint to the same weights bit for bit.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from lightning_fabric import Fabric
+from rich.console import Console
+from rich.progress import track
+
+from hnclip import gradients
+from hnclip.checkpoint import Progress, load_checkpoint, save_checkpoint
+from hnclip.command import run
+from hnclip.data.sample import caption_of_epoch, epoch_batches, subset
+from hnclip.data.split import Split, open_split
+from hnclip.encode import encode_split
+from hnclip.frameworks import create
+from hnclip.frameworks.base import Framework, Step
+from hnclip.losses.objective import Contrastive, LossEntry, contrastive
+from hnclip.models.checkpoints import save_backbone
+from hnclip.models.load import backbone_from
+from hnclip.options import from_dict
+from hnclip.ranks import recall_at_1, retrieval
+from hnclip.recipe import Recipe, lr_factor
+from hnclip.record import run_record
+from hnclip.store import read_json, write_json, write_rows
+
+
+class Trainer:
+    """One cell's training, from its resolved config."""
+
+    def __init__(self, config: dict[str, Any], folder: Path):
+        self.config = config
+        self.folder = folder
+        self.recipe = from_dict(Recipe, config["recipe"], "recipe")
+        self.seed = config["seed"]
+        self.loss = from_dict(LossEntry, config["loss"], "loss")
+        torch.set_num_threads(self.recipe.threads)
+        self.fabric = Fabric(accelerator="auto", devices=1, precision=self.recipe.precision)
+        self.train = open_split(config["data"]["train"])
+        self.evaluated = [open_split(record) for record in (config["data"]["validation"], *config["data"]["test"])]
+        self.images = subset(self.train.image_ids, config["fraction"], self.seed)
+        self.framework = self._framework()
+        groups = [
+            {"peak_lr": group["lr"], **group} for group in self.framework.parameter_groups(self.recipe.lr)
+        ]
+        optimiser = torch.optim.AdamW(
+            groups, weight_decay=self.recipe.weight_decay, betas=tuple(self.recipe.betas), fused=True
+        )
+        self.model, self.optimiser = self.fabric.setup(self.framework, optimiser)
+        self.scaler = getattr(self.fabric._precision, "scaler", None)
+        self.generator = torch.Generator(device=self.fabric.device)
+        self.contrastive = self._contrastive()
+
+    def _framework(self) -> Framework:
+        torch.manual_seed(self.seed)
+        backbone = backbone_from(self.config["backbone"])
+        if self.loss.scale is not None:
+            backbone.fix_scale(self.loss.scale)
+        entry = self.config["framework"]
+        return create(entry["kind"], backbone, entry.get("options", {}))
+
+    def _contrastive(self) -> Contrastive:
+        frozen_MD = None
+        if self.loss.boost == "frozen":
+            rows = pd.read_parquet(self.config["data"]["train"]["embeddings"], columns=["text"])
+            frozen_MD = torch.from_numpy(np.stack(rows["text"].to_numpy())).to(self.fabric.device)
+        return contrastive(self.loss, self.generator, frozen_MD)
+
+    def run(self) -> None:
+        """Train to the last epoch and write the results."""
+        checkpoint = self.folder / "checkpoint.pt"
+        self.progress = load_checkpoint(checkpoint, self.config, self.framework, self.optimiser, self.scaler)
+        steps_an_epoch = len(list(self._epoch_steps(0)))
+        steps = steps_an_epoch * self.recipe.epochs
+        quiet = not sys.stderr.isatty()
+        remaining = range(self.progress.step, steps)
+        for step in track(remaining, self.config["cell"], console=Console(stderr=True), disable=quiet):
+            started = time.perf_counter()
+            if self.progress.step_of_epoch == 0 or step == remaining.start:
+                batches = list(self._epoch_steps(self.progress.epoch))
+            self._optimise(batches[self.progress.step_of_epoch], lr_factor(self.recipe, step, steps))
+            self.progress.step += 1
+            self.progress.step_of_epoch += 1
+            self.progress.seconds += time.perf_counter() - started
+            if self.progress.step_of_epoch == steps_an_epoch:
+                ranks = self._evaluate()
+                self.progress.epoch += 1
+                self.progress.step_of_epoch = 0
+            if self.progress.step % self.recipe.checkpoint_every == 0 or self.progress.step == steps:
+                self._save(checkpoint)
+        if not len(remaining):  # killed between the last checkpoint and the results
+            ranks = self._evaluate()
+            del self.progress.rows[-len(self.evaluated) :]
+        self._write(ranks)
+        checkpoint.unlink()
+
+    def _epoch_steps(self, epoch: int) -> Iterator[list[np.ndarray]]:
+        """The batches of image positions of each optimiser step of an epoch."""
+        batches = epoch_batches(self.images, self.recipe.batch, self.seed, epoch)
+        for start in range(0, len(batches), self.recipe.accumulate):
+            yield batches[start : start + self.recipe.accumulate]
+
+    def _optimise(self, batches: list[np.ndarray], factor: float) -> None:
+        """One optimiser step: the mean gradient of its batches."""
+        self.model.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["peak_lr"] * factor
+        step_of = partial(Step, epoch=self.progress.epoch, epochs=self.recipe.epochs)
+        self.generator.manual_seed(self.seed * 1_000_003 + self.progress.step)
+        terms = [self._backward(images, step_of, 1 / len(batches)) for images in batches]
+        if self.recipe.clip_norm is not None:
+            self.fabric.clip_gradients(self.model, self.optimiser, max_norm=self.recipe.clip_norm)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        self._clamp_scale()
+        mean = {f"loss_{name}": float(np.mean([each[name] for each in terms])) for name in terms[0]}
+        self.progress.rows.append(
+            {
+                "kind": "train",
+                "step": self.progress.step,
+                "epoch": self.progress.epoch,
+                "loss": sum(mean.values()),
+                **mean,
+                "lr": self.recipe.lr * factor,
+                "scale": self.framework.backbone.scale().item(),
+                "pairs": sum(map(len, batches)),
+            }
+        )
+        self.progress.pairs += sum(map(len, batches))
+
+    def _backward(self, images: np.ndarray, step_of, share: float) -> dict[str, float]:
+        captions = caption_of_epoch(images, self.train.caption_start, self.seed, self.progress.epoch)
+        batch = {key: value.to(self.fabric.device) for key, value in self.train.pair_batch(images, captions).items()}
+        step = step_of(torch.from_numpy(captions).to(self.fabric.device))
+        gradient = gradients.whole if self.recipe.chunk is None else partial(gradients.chunked, chunk=self.recipe.chunk)
+        terms = gradient(
+            self.model, lambda z: self.framework.losses(z, step, self.contrastive), batch, self.fabric.backward, share
+        )
+        values = {name: term.item() for name, term in terms.items()}
+        if not np.isfinite(sum(values.values())):
+            ids = [self.train.image_ids[image] for image in images]
+            raise ValueError(
+                f"the loss is not finite at optimiser step {self.progress.step} ({values}); the batch: {', '.join(ids)}. "
+                f"Look at these images and captions, or lower `lr`, or use precision 32-true"
+            )
+        return values
+
+    def _clamp_scale(self) -> None:
+        scale = self.framework.backbone.clip.logit_scale
+        if self.recipe.scale_clamp is not None and scale.requires_grad:
+            with torch.no_grad():
+                scale.clamp_(*self.recipe.scale_clamp)
+
+    def _evaluate(self) -> pd.DataFrame:
+        """Ranks on validation and every test split after the current epoch; their R@1 go to the log."""
+        self.framework.eval()
+        found = []
+        for split in self.evaluated:
+            ranks = retrieval(split, *encode_split(self.framework.backbone, split, self.recipe.eval_batch))
+            score = recall_at_1(ranks)
+            self.progress.rows.append({"kind": "eval", "epoch": self.progress.epoch, **score})
+            print(
+                f"epoch {self.progress.epoch} {split.name}: R@1 t2i {100 * score['t2i_r1']:.2f} "
+                f"i2t {100 * score['i2t_r1']:.2f} (N={score['queries']}, gallery {score['gallery']})",
+                flush=True,
+            )
+            found.append(ranks)
+        return pd.concat(found, ignore_index=True)
+
+    def _save(self, path: Path) -> None:
+        save_checkpoint(path, self.config, self.progress, self.framework, self.optimiser, self.scaler)
+
+    def _write(self, ranks: pd.DataFrame) -> None:
+        record = run_record(self.config, self.fabric.device, self.progress.seconds, self.progress.pairs)
+        save_backbone(self.folder / "weights.safetensors", self.framework.backbone, {"cell": self.config["cell"]})
+        write_rows(self.folder / "log.parquet", self.progress.rows)
+        write_rows(self.folder / "ranks.parquet", ranks)
+        write_json(self.folder / "run.json", record)
+
+
+def main(config: Path, folder: Path) -> None:
+    Trainer(read_json(config), folder).run()
+
+
+if __name__ == "__main__":
+    run(lambda: main(*map(Path, sys.argv[1:3])))

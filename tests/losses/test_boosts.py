@@ -1,0 +1,126 @@
+"""Every boost against its definition with loops, and what all boosts promise."""
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy, normalize
+
+from hnclip import BoostedClipLoss
+from hnclip.losses import boosts
+from hnclip.losses.contrastive import info_nce
+from hnclip.losses.objective import BOOSTS, LossEntry, contrastive
+
+N, D, SCALE = 7, 5, 30.0
+
+
+@pytest.fixture
+def pairs():
+    torch.manual_seed(0)
+    return [normalize(torch.randn(N, D, dtype=torch.float64), dim=-1).requires_grad_() for _ in range(2)]
+
+
+def offset(name, image, text, gamma=0.5, ids=None):
+    extra = {"table_MD": normalize(torch.arange(50.0).view(10, 5).sin(), dim=-1)} if name == "frozen" else {}
+    ids = torch.tensor([3, 1, 4, 0, 5, 9, 2]) if ids is None else ids
+    return BOOSTS[name](image, text, ids, torch.Generator(), gamma=gamma, **extra)
+
+
+@pytest.mark.parametrize("name", BOOSTS)
+def test_diagonal_is_zero_and_no_gradient_flows(name, pairs):
+    values = offset(name, *pairs)
+    assert values.shape == (N, N)
+    assert not values.requires_grad
+    assert torch.equal(values.diagonal(), torch.zeros(N, dtype=values.dtype))
+    assert values.abs().sum() > 0
+
+
+@pytest.mark.parametrize("name", BOOSTS)
+def test_zero_strength_is_info_nce_to_the_bit(name, pairs):
+    image, text = pairs
+    plain = info_nce(image, text, SCALE)
+    boosted = info_nce(image, text, SCALE, offset(name, image, text, gamma=0.0))
+    assert torch.equal(plain, boosted)
+    assert torch.equal(*(torch.autograd.grad(loss, text, retain_graph=True)[0] for loss in (plain, boosted)))
+
+
+def test_the_boosted_text_tower_is_a_tensor_that_needs_gradient_and_stays_as_it_was(pairs):
+    image, text = pairs
+    before = text.detach().clone()
+    boosts.captions(image, text * 1.0, torch.arange(N), torch.Generator(), gamma=0.5)
+    assert torch.equal(before, text.detach())
+
+
+def test_gradient_is_that_of_a_constant_boost(pairs):
+    image, text = pairs
+    constant = offset("captions", image, text).clone()
+    live = contrastive(LossEntry(boost="captions", gamma=0.5), torch.Generator())(image, text, SCALE, torch.arange(N))
+    fixed = info_nce(image, text, SCALE, constant)
+    assert torch.equal(torch.autograd.grad(live, text)[0], torch.autograd.grad(fixed, text)[0])
+
+
+def test_captions_against_loops(pairs):
+    image, text = (rows.detach() for rows in pairs)
+    values = offset("captions", image, text)
+    for i in range(N):
+        for j in range(N):
+            expected = 0.0 if i == j else 0.5 * sum(text[i, d].item() * text[j, d].item() for d in range(D))
+            assert values[i, j].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_matched_is_gamma_times_the_mean_of_captions(pairs):
+    image, text = (rows.detach() for rows in pairs)
+    cosines = [float(text[i] @ text[j]) for i in range(N) for j in range(N) if i != j]
+    values = offset("matched", image, text)
+    away = values[~torch.eye(N, dtype=bool)]
+    assert away.tolist() == pytest.approx([0.5 * sum(cosines) / len(cosines)] * len(cosines), abs=1e-12)
+
+
+def test_frozen_reads_the_rows_of_the_batch():
+    table = normalize(torch.randn(10, D, dtype=torch.float64), dim=-1)
+    ids = torch.tensor([7, 2, 2])
+    values = boosts.frozen(torch.zeros(3, D, dtype=torch.float64), torch.zeros(3, D), ids, None, gamma=1.0, table_MD=table)
+    assert values[0, 1].item() == pytest.approx(float(table[7] @ table[2]), abs=1e-12)
+    assert values[1, 2].item() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_info_nce_against_loops(pairs):
+    image, text = (rows.detach() for rows in pairs)
+    added = torch.randn(N, N, dtype=torch.float64).fill_diagonal_(0)
+    total = 0.0
+    for i in range(N):
+        by_image = torch.stack([SCALE * (image[i] @ text[j] + added[i, j]) for j in range(N)])
+        by_text = torch.stack([SCALE * (text[i] @ image[j] + added[i, j]) for j in range(N)])
+        total += cross_entropy(by_image[None], torch.tensor([i])) + cross_entropy(by_text[None], torch.tensor([i]))
+    assert info_nce(image, text, SCALE, added).item() == pytest.approx(total.item() / (2 * N), rel=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_identical_captions_leave_a_finite_gradient(pairs, smoothing):
+    image, text = pairs
+    twice = text[torch.tensor([0, 0, 1, 2, 3, 4, 5])]
+    loss = info_nce(image, twice, 100.0, offset("captions", image, twice), label_smoothing=smoothing)
+    gradient = torch.autograd.grad(loss, text)[0]
+    assert torch.isfinite(loss) and torch.isfinite(gradient).all()
+
+
+def test_drop_in_is_open_clips_loss_at_zero_strength():
+    from hnclip.models.openclip import open_clip
+
+    torch.manual_seed(1)
+    image, text = (normalize(torch.randn(N, D), dim=-1) for _ in range(2))
+    theirs = open_clip().ClipLoss()(image, text, torch.tensor(SCALE), output_dict=True)["contrastive_loss"]
+    ours = BoostedClipLoss(gamma=0.0)(image, text, torch.tensor(SCALE), output_dict=True)["contrastive_loss"]
+    assert ours.item() == pytest.approx(theirs.item(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"base": "siglipp"}, "unknown base 'siglipp'"),
+        ({"boost": "caption", "gamma": 0.5}, "unknown boost 'caption'"),
+        ({"boost": "captions"}, "`gamma` belongs to a boost"),
+        ({"scale": 0.0}, "inverse temperature above 0"),
+    ],
+)
+def test_wrong_entries_are_refused(entry, message):
+    with pytest.raises(ValueError, match=message):
+        LossEntry(**entry)
