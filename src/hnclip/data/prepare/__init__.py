@@ -1,0 +1,52 @@
+"""One module a kind of benchmark; the module's name is the kind.
+
+Each has `splits(options) -> list[str]`, the splits it would write, and `prepare(options, folder)`, which writes
+`folder/SPLIT.parquet` for each of them.
+"""
+
+import re
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+from hnclip.options import nearest, unknown
+
+
+def kinds() -> list[str]:
+    """The known kinds of benchmark."""
+    return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def prepare(config: dict[str, Any], folder: Path) -> None:
+    """Write every split of a benchmark `{"name", "kind", "options", "splits"}` into the folder.
+
+    Raises ValueError for an unknown kind, wrong options, or splits that the benchmark would not have.
+    """
+    kind, options = config.get("kind"), config.get("options") or {}
+    name = config.get("name", kind)
+    if kind not in kinds():
+        raise ValueError(f"benchmark {name!r}: {unknown('kind', str(kind), kinds())}")
+    module = import_module(f"{__name__}.{kind}")
+    found = module.splits(options)
+    check_split_names(found, name)
+    absent = [split for split in config.get("splits", []) if split not in found]
+    if absent:
+        listed = ", ".join(f"{split!r}{nearest(split, found)}" for split in absent)
+        raise ValueError(f"benchmark {name!r} has no split {listed}; its splits: {', '.join(found)}")
+    module.prepare(options, Path(folder))
+
+
+def check_split_names(names: list[str], benchmark: str) -> None:
+    """Refuse names that cannot be part of a file name, or that differ only in case."""
+    bad = [name for name in names if not re.fullmatch(r"[A-Za-z0-9_-]+", name)]
+    if bad:
+        raise ValueError(
+            f"benchmark {benchmark!r}: split names are letters, digits, '-' and '_' only; got {', '.join(map(repr, bad))}"
+        )
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(name.casefold(), []).append(name)
+    alike = [" and ".join(map(repr, group)) for group in folded.values() if len(set(group)) > 1]
+    if alike:
+        raise ValueError(f"benchmark {benchmark!r}: splits differ only in case: {'; '.join(alike)}; spell them alike")
