@@ -1,0 +1,34 @@
+"""One study: from nothing, or from your own images and captions, to tables, figures and a report."""
+
+from snakemake.utils import min_version
+
+min_version("9.19")
+
+
+configfile: "config.yaml"
+
+
+report: "workflow/report/workflow.rst"
+
+
+include: "workflow/grid.smk"
+
+
+check(config)
+
+
+include: "rules/data.smk"
+include: "rules/embed.smk"
+include: "rules/train.smk"
+include: "rules/evaluate.smk"
+include: "rules/report.smk"
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        results(),

@@ -1,0 +1,123 @@
+"""What a study found: collected ranks, then tables and figures."""
+
+
+localrules:
+    study,
+
+
+rule study:
+    output:
+        "results/{study}/study.json",
+    log:
+        "logs/study/{study}.log",
+    conda:
+        "../envs/report.yaml"
+    params:
+        config=study_config,
+    shell:
+        "printf '%s\\n' {params.config:q} | python -m hnclip.study /dev/stdin {output:q} > {log:q} 2>&1"
+
+
+rule collect:
+    input:
+        study="results/{study}/study.json",
+        files=collected,
+    output:
+        ranks="results/{study}/tables/ranks.parquet",
+        epochs="results/{study}/tables/epochs.parquet",
+        runs="results/{study}/tables/runs.parquet",
+    log:
+        "logs/collect/{study}.log",
+    benchmark:
+        "logs/collect/{study}.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        folder=subpath(output.ranks, parent=True),
+    shell:
+        "python -m hnclip.report.collect {input.study:q} {params.folder:q} > {log:q} 2>&1"
+
+
+rule tables:
+    input:
+        study="results/{study}/study.json",
+        ranks=rules.collect.output.ranks,
+        epochs=rules.collect.output.epochs,
+        runs=rules.collect.output.runs,
+    output:
+        report(
+            "results/{study}/tables/main.csv",
+            caption="../workflow/report/main.rst",
+            category="Tables",
+            labels={"table": "main", "format": "CSV"},
+        ),
+        report(
+            "results/{study}/tables/fractions.csv",
+            caption="../workflow/report/table_fractions.rst",
+            category="Tables",
+            labels={"table": "fractions", "format": "CSV"},
+        ),
+        expand(
+            "results/{{study}}/tables/{table}.{format}",
+            table=TABLES,
+            format=["md", "tex"],
+        ),
+    log:
+        "logs/tables/{study}.log",
+    benchmark:
+        "logs/tables/{study}.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        folder=subpath(output[0], parent=True),
+    shell:
+        "python -m hnclip.report.tables {input.study:q} {params.folder:q} {params.folder:q} > {log:q} 2>&1"
+
+
+rule figures:
+    input:
+        study="results/{study}/study.json",
+        ranks=rules.collect.output.ranks,
+        epochs=rules.collect.output.epochs,
+        runs=rules.collect.output.runs,
+        embeddings=embeddings,
+    output:
+        report(
+            "results/{study}/figures/fractions.png",
+            caption="../workflow/report/fractions.rst",
+            category="Figures",
+            labels={"figure": "R@1 by data fraction"},
+        ),
+        report(
+            "results/{study}/figures/epochs.png",
+            caption="../workflow/report/epochs.rst",
+            category="Figures",
+            labels={"figure": "R@1 by epoch"},
+        ),
+        report(
+            "results/{study}/figures/caption_cosines.png",
+            caption="../workflow/report/caption_cosines.rst",
+            category="Figures",
+            labels={"figure": "how alike the captions are"},
+        ),
+        expand("results/{{study}}/figures/{figure}.pdf", figure=FIGURES),
+    log:
+        "logs/figures/{study}.log",
+    benchmark:
+        "logs/figures/{study}.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        tables=subpath(input.ranks, parent=True),
+        folder=subpath(output[0], parent=True),
+    shell:
+        "python -m hnclip.report.figures {input.study:q} {params.tables:q} {params.folder:q} > {log:q} 2>&1"

@@ -1,0 +1,44 @@
+"""Cells: each has a folder, which its training fills from its config."""
+
+
+localrules:
+    configure,
+
+
+rule configure:
+    output:
+        "results/{study}/runs/{cell}/config.json",
+    log:
+        "logs/configure/{study}/{cell}.log",
+    conda:
+        "../envs/prepare.yaml"
+    params:
+        record=cell_record,
+    shell:
+        "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
+
+
+rule train:
+    input:
+        config="results/{study}/runs/{cell}/config.json",
+        files=cell_inputs,
+    output:
+        weights="results/{study}/runs/{cell}/weights.safetensors",
+        log="results/{study}/runs/{cell}/log.parquet",
+        record="results/{study}/runs/{cell}/run.json",
+        ranks="results/{study}/runs/{cell}/ranks.parquet",
+    log:
+        "logs/train/{study}/{cell}.log",
+    benchmark:
+        "logs/train/{study}/{cell}.tsv"
+    conda:
+        "../envs/train.yaml"
+    threads: cell_threads
+    resources:
+        mem_mb=3000,
+        runtime=720,
+        gpu=gpus,
+    params:
+        folder=subpath(output.weights, parent=True),
+    shell:
+        "python -m hnclip.train {input.config:q} {params.folder:q} > {log:q} 2>&1"

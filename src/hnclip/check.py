@@ -1,0 +1,139 @@
+"""A study's configuration, checked whole before anything runs. No torch."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hnclip import frameworks
+from hnclip.cell import Config, tokens_path, transform_name
+from hnclip.data import prepare
+from hnclip.options import unknown
+from hnclip.study import narrow, user_files, weights_files
+
+NEEDED = {"starter": [], "checkpoint": ["weights"], "open_clip": ["model", "pretrained"], "random": ["architecture"]}
+READ = {**NEEDED, "random": ["architecture", "seed"]}
+AXES = {
+    "backbones": "backbones",
+    "train": "benchmarks",
+    "frameworks": "frameworks",
+    "losses": "losses",
+    "transfer": "benchmarks",
+}
+SINGULAR = {"backbones": "backbone", "benchmarks": "benchmark", "frameworks": "framework", "losses": "loss"}
+
+
+def check(config: Config, schema: dict[str, Any]) -> None:
+    """Refuse unknown keys, wrong values and names that nothing answers to; one ValueError names all of them."""
+    errors = list(_schema_errors(config, schema))
+    problems = [f"{_spell(path)}: {text}" for path, text, _ in errors]
+    if not any(fatal for _, _, fatal in errors):
+        problems += [*_names(config), *_entries(config), *_caches(config), *_files(config)]
+    if problems:
+        count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
+        raise ValueError("\n  ".join([f"the configuration (config.yaml with its overlays) has {count}:", *problems]))
+
+
+def _spell(path: tuple) -> str:
+    """A place in the config, such as `run[0]` or `recipe.lr`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text or "the file"
+
+
+def _schema_errors(config: Config, schema: dict[str, Any]) -> Iterator[tuple[tuple, str, bool]]:
+    """Each breach of the schema: where, what, and whether it keeps the rest from being read."""
+    from jsonschema import Draft202012Validator
+
+    for error in sorted(Draft202012Validator(schema).iter_errors(config), key=lambda error: str(error.absolute_path)):
+        path = tuple(error.absolute_path)
+        if error.validator == "additionalProperties":
+            known = list(error.schema["properties"])
+            for key in sorted(set(error.instance) - set(known)):
+                yield path, unknown("key", key, known), False
+        elif error.validator == "enum":
+            yield path, unknown("value", error.instance, error.validator_value), False
+        elif error.validator == "pattern":
+            text = f"{error.instance!r} becomes part of a path: use letters, digits, - and _ (first a letter or digit)"
+            yield path, text, False
+        else:
+            yield path, error.message + _number_hint(error), error.validator in ("type", "required")
+
+
+def _number_hint(error: Any) -> str:
+    """YAML reads 2e-6 as a text: say so."""
+    if error.validator == "type" and isinstance(error.instance, str) and "number" in error.validator_value:
+        try:
+            return f" (YAML reads it as text; write {float(error.instance):.1e}, with a point)"
+        except ValueError:
+            pass
+    return ""
+
+
+def _names(config: Config) -> Iterator[str]:
+    """Names that nothing answers to."""
+    for index, name in enumerate(config["run"]):
+        if name not in config["grids"]:
+            yield f"run[{index}]: " + unknown("grid", name, config["grids"])
+    for grid, axes in config["grids"].items():
+        for axis, section in AXES.items():
+            for name in axes.get(axis, []):
+                if name not in config[section]:
+                    yield f"grids.{grid}.{axis}: " + unknown(SINGULAR[section], name, config[section])
+    for section, kinds in {"benchmarks": prepare.kinds(), "frameworks": frameworks.names()}.items():
+        for name, entry in config[section].items():
+            if entry["kind"] not in kinds:
+                yield f"{section}.{name}.kind: " + unknown(f"kind of {SINGULAR[section]}", entry["kind"], kinds)
+
+
+def _entries(config: Config) -> Iterator[str]:
+    """Backbones that lack what their kind needs, strengths without a boost or the reverse, splits used twice."""
+    special = {key for keys in READ.values() for key in keys}
+    for name, entry in config["backbones"].items():
+        kind = entry["kind"]
+        for key in sorted(set(NEEDED.get(kind, [])) - set(entry)):
+            yield f"backbones.{name}: kind {kind!r} needs {key!r}"
+        for key in sorted(special & set(entry) - set(READ.get(kind, special))):
+            yield f"backbones.{name}.{key}: kind {kind!r} does not read it"
+    for name, entry in config["losses"].items():
+        if entry["boost"] != "none" and "gamma" not in entry:
+            yield f"losses.{name}: boost {entry['boost']!r} needs its strength, 'gamma'"
+        if entry["boost"] == "none" and "gamma" in entry:
+            yield f"losses.{name}.gamma: there is no boost that reads it"
+    for name, entry in config["benchmarks"].items():
+        if entry["train"] in [entry["validation"], *entry["test"]]:
+            yield f"benchmarks.{name}: split {entry['train']!r} is trained on and evaluated on"
+
+
+def _caches(config: Config) -> Iterator[str]:
+    """Backbones that share pixels but not tokens, or the reverse: one job writes both files of a split."""
+    made: dict[str, tuple[str, str]] = {}
+    for name, entry in config["backbones"].items():
+        pair = (transform_name(entry["transform"]), tokens_path(config, name, "", ""))
+        for file in pair:
+            other, others = made.setdefault(file, (name, pair))
+            if others != pair:
+                yield f"backbones.{name}: shares its transform or its tokens with {other!r}, but not both"
+
+
+def _splits(config: Config) -> Iterator[str]:
+    """Options that the study's benchmarks do not have, splits that they would not write, files that are not there."""
+    used = narrow({**config, "run": [name for name in config["run"] if name in config["grids"]]})
+    for name in used["backbones"]:
+        for path in weights_files(config, name):
+            if not Path(path).is_file():
+                yield f"backbones.{name}.weights: there is no file {path}"
+    for name, entry in used["benchmarks"].items():
+        missing = [path for path in user_files(config, name) if not Path(path).is_file()]
+        yield from (f"benchmarks.{name}.options: there is no file {path}" for path in missing)
+        if missing or entry["kind"] not in prepare.kinds():
+            continue
+        try:
+            found = import_module(f"hnclip.data.prepare.{entry['kind']}").splits(entry["options"])
+        except (ValueError, OSError) as error:
+            yield f"benchmarks.{name}: {error}"
+            continue
+        for split in dict.fromkeys([entry["train"], entry["validation"], *entry["test"]]):
+            if split not in found:
+                yield f"benchmarks.{name}: " + unknown("split", split, found)

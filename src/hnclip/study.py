@@ -1,0 +1,82 @@
+"""A study's record: what its tables are made from. No torch.
+
+`python -m hnclip.study CONFIG.json OUT.json` writes it.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hnclip import cell as cells
+from hnclip.cell import Cell, Config
+from hnclip.command import run
+from hnclip.store import read_json, write_json
+
+
+def narrow(config: Config) -> Config:
+    """The config without the entries that no cell of the study uses, so that they cannot make it run again."""
+    grids = {name: config["grids"][name] for name in config["run"]}
+    used = {
+        "grids": set(grids),
+        "backbones": {name for axes in grids.values() for name in axes["backbones"]},
+        "benchmarks": {name for axes in grids.values() for name in [*axes["train"], *axes.get("transfer", [])]},
+        "frameworks": {name for axes in grids.values() for name in axes["frameworks"]},
+        "losses": {name for axes in grids.values() for name in axes["losses"]},
+    }
+    kept = {
+        section: {name: entry for name, entry in config[section].items() if name in names}
+        for section, names in used.items()
+    }
+    return {**config, **kept}
+
+
+def evaluated(config: Config) -> list[tuple[str, str, str]]:
+    """Each (backbone, benchmark, split) that a cell of the study is tested on, in order."""
+    pairs = set()
+    for cell in cells.grid(config):
+        pairs.update((cell.backbone, benchmark) for benchmark in [cell.train, *cells.targets(config, cell)])
+    return [(*pair, split) for pair in sorted(pairs) for split in cells.test_splits(config, pair[1])]
+
+
+def user_files(config: Config, benchmark: str) -> list[str]:
+    """The user's own files that a benchmark is prepared from, images aside."""
+    options = config["benchmarks"][benchmark]["options"]
+    named = [options.get("captions"), options.get("deb"), *(options.get("split_lists") or {}).values()]
+    return [path for path in named if isinstance(path, str)]
+
+
+def weights_files(config: Config, backbone: str) -> list[str]:
+    """The weights file that the config names for a backbone, if any."""
+    entry = config["backbones"][backbone]
+    return [entry["weights"]] if entry["kind"] == "checkpoint" else []
+
+
+def eval_paths(config: Config, cell: Cell) -> list[str]:
+    """The ranks of a cell on the benchmarks that it was not trained on."""
+    return [f"{cells.run_folder(config, cell)}/eval/{name}.parquet" for name in cells.targets(config, cell)]
+
+
+def record(config: Config) -> dict[str, Any]:
+    """The config, each cell's folder and files, and the frozen backbones' ranks and embeddings."""
+    frozen = evaluated(config)
+    return {
+        "config": config,
+        "cells": [
+            {"cell": str(cell), "run": cells.run_folder(config, cell), "eval": eval_paths(config, cell)}
+            for cell in sorted(cells.grid(config))
+        ],
+        "zero_shot": [
+            {"backbone": backbone, "benchmark": name, "ranks": cells.zero_shot_path(backbone, name, split)}
+            for backbone, name, split in frozen
+        ],
+        "embeddings": [cells.embeddings_path(*entry) for entry in frozen],
+    }
+
+
+def main() -> None:
+    source, target = map(Path, sys.argv[1:3])
+    write_json(target, record(read_json(source)))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,178 @@
+"""Which files a job needs and what it hands on: the meaning is in hnclip.cell and hnclip.study. Loads no torch."""
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import yaml
+from snakemake.exceptions import WorkflowError
+
+SOURCE = Path(workflow.basedir) / "src"
+sys.path.insert(0, str(SOURCE))
+
+from hnclip import cell as cells  # noqa: E402
+from hnclip import check as checks  # noqa: E402
+from hnclip import study as studies  # noqa: E402
+
+TABLES = ("main", "fractions")
+FIGURES = ("fractions", "epochs", "caption_cosines")
+
+# `python` in a job is the interpreter that runs Snakemake (or that of its conda environment), and it finds hnclip.
+os.environ.update(
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+    PYTHONPATH=os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")])),
+    PIP_CONSTRAINT=(Path(workflow.basedir) / "envs" / "constraints.txt").as_uri(),
+)
+
+
+def check(config):
+    """Stop with one message that names everything wrong with the config."""
+    schema = Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
+    try:
+        checks.check(config, yaml.safe_load(schema.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise WorkflowError(str(error)) from None
+
+
+def canonical(record):
+    """The one spelling of a record, so that equal records make equal files and nothing runs again."""
+    return json.dumps(record, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def gpus(wildcards):
+    """1 where this machine has an NVIDIA GPU; a cluster's profile says what its jobs ask for."""
+    return int(shutil.which("nvidia-smi") is not None)
+
+
+# data
+
+
+def splits(benchmark):
+    entry = config["benchmarks"][benchmark]
+    return list(dict.fromkeys([entry["train"], entry["validation"], *entry["test"]]))
+
+
+def benchmark_record(wildcards):
+    """What the preparation of a benchmark depends on."""
+    entry = config["benchmarks"][wildcards.benchmark]
+    names = splits(wildcards.benchmark)
+    return canonical({"name": wildcards.benchmark, "kind": entry["kind"], "options": entry["options"], "splits": names})
+
+
+def makings():
+    """The distinct ways in which the backbones want a split: (name, transform's name, tokens' name)."""
+    found = set()
+    for entry in config["backbones"].values():
+        found.add((cells.transform_name(entry["transform"]), f"{entry['tokenizer']}-{entry['context']}"))
+    return [(f"{transform}.{tokens}", transform, tokens) for transform, tokens in sorted(found)]
+
+
+def making_record(wildcards):
+    """Transform, tokenizer and context of a making; the backbones that share it do not matter."""
+    for entry in config["backbones"].values():
+        names = (cells.transform_name(entry["transform"]), f"{entry['tokenizer']}-{entry['context']}")
+        if ".".join(names) == wildcards.making:
+            return canonical({key: entry[key] for key in ("transform", "tokenizer", "context")})
+    raise WorkflowError(f"no backbone of the config wants {wildcards.making}")
+
+
+# frozen backbones
+
+
+def backbone_record(wildcards):
+    return canonical(config["backbones"][wildcards.backbone])
+
+
+def split_files(wildcards):
+    """Manifest, pixels and tokens of one split for one backbone."""
+    paths = cells.data_paths(config, wildcards.backbone, wildcards.benchmark, wildcards.split)
+    return [paths["manifest"], paths["pixels"], paths["tokens"]]
+
+
+def backbone_weights(wildcards):
+    """A file of weights that the user names, as an input: another file there runs again what was made from it."""
+    return studies.weights_files(config, wildcards.backbone)
+
+
+# cells
+
+
+def parsed(wildcards):
+    return cells.Cell.parse(wildcards.cell)
+
+
+def cell_record(wildcards):
+    return canonical(cells.resolve(config, parsed(wildcards)))
+
+
+def cell_inputs(wildcards):
+    """Every file that a cell reads beside its config: the data, a checkpoint, the frozen backbone's embeddings."""
+    cell = parsed(wildcards)
+    files = cells.data_files(config, cell.backbone, cell.train, cells.cell_splits(config, cell.train))
+    if cells.needs_embeddings(config, cell):
+        split = config["benchmarks"][cell.train]["train"]
+        files.append(cells.embeddings_path(cell.backbone, cell.train, split))
+    return files + studies.weights_files(config, cell.backbone)
+
+
+def cell_threads(wildcards):
+    return cells.resolve(config, parsed(wildcards))["recipe"]["threads"]
+
+
+def target_record(wildcards):
+    """The test splits of a benchmark, as a cell of this backbone reads them."""
+    names = cells.test_splits(config, wildcards.benchmark)
+    paths = [cells.data_paths(config, wildcards.backbone, wildcards.benchmark, split) for split in names]
+    return canonical({"test": paths})
+
+
+def target_inputs(wildcards):
+    backbone = parsed(wildcards).backbone
+    names = cells.test_splits(config, wildcards.benchmark)
+    return cells.data_files(config, backbone, wildcards.benchmark, names)
+
+
+def target_file(wildcards):
+    return f"{cells.study_folder(config)}/targets/{parsed(wildcards).backbone}/{wildcards.benchmark}.json"
+
+
+# the study
+
+
+def study_config(wildcards):
+    return canonical(studies.narrow(config))
+
+
+def collected(wildcards):
+    """Everything that the study's tables are made from."""
+    record = studies.record(config)
+    files = [entry["ranks"] for entry in record["zero_shot"]]
+    for entry in record["cells"]:
+        files += [f"{entry['run']}/{name}" for name in ("run.json", "log.parquet", "ranks.parquet")] + entry["eval"]
+    return files
+
+
+def embeddings(wildcards):
+    return studies.record(config)["embeddings"]
+
+
+def results():
+    """The tables and figures that a study ends with."""
+    folder = cells.study_folder(config)
+    tables = [f"{folder}/tables/{name}.{kind}" for name in TABLES for kind in ("csv", "md", "tex")]
+    return tables + [f"{folder}/figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")]
+
+
+NAME = "[A-Za-z0-9][A-Za-z0-9_-]*"
+
+
+wildcard_constraints:
+    study=re.escape(str(config.get("study"))),
+    backbone=NAME,
+    benchmark=NAME,
+    split=NAME,
+    cell=rf"{NAME}/{NAME}/{NAME}/{NAME}/f\d{{3}}/s\d+",
+    making=r"[A-Za-z0-9_.-]+",
