@@ -2,7 +2,7 @@
 
 import numpy
 
-from hnclip.report.load import Study
+from hnclip.report.load import ZERO_SHOT, Study, named
 from hnclip.report.methods import Method, Setting, chosen_plain, methods, settings, zero_shot
 from hnclip.report.statistics import Hits, count_hits, difference, interval
 
@@ -12,19 +12,10 @@ MEAN = "mean"
 
 def hits_of(study: Study, method: Method, target: str, direction: str, k: int, fraction: int = 100) -> Hits | None:
     """The method's hits on a target, in one direction or in both (`mean`); None where it was not evaluated there."""
-    ranks = method.rows(study.ranks[study.ranks["target"] == target], fraction)
-    if direction != MEAN:
-        ranks = ranks[ranks["direction"] == direction]
-    return count_hits(ranks, k) if len(ranks) else None
-
-
-def sizes(study: Study, target: str) -> dict[str, tuple[int, int]]:
-    """(queries, gallery) of each direction of a target."""
-    ranks = study.ranks[study.ranks["target"] == target]
-    return {
-        direction: (rows["query"].nunique(), int(rows["gallery"].iloc[0]))
-        for direction, rows in ranks.groupby("direction")
-    }
+    ranks = method.ranks(study, target, fraction)
+    if ranks is None:
+        return None
+    return count_hits(ranks if direction == MEAN else ranks[ranks["direction"] == direction], k)
 
 
 def method_rows(study: Study, setting: Setting, fraction: int = 100) -> list[Method]:
@@ -40,9 +31,9 @@ def method_rows(study: Study, setting: Setting, fraction: int = 100) -> list[Met
 def main_methods(study: Study) -> list[Method]:
     """Every row of the main table: each backbone's zero-shot row, then its settings' rows."""
     found = []
-    for backbone in study.config["backbones"]:
+    for backbone in named(study.config, "backbones"):
         here = [setting for setting in settings(study) if setting.backbone == backbone]
-        if len(zero_shot(study, backbone).rows(study.ranks)):
+        if any(key[0] == backbone and key[2] == ZERO_SHOT for key in study.ranks_of):
             found.append(zero_shot(study, backbone))
         for setting in here:
             found += method_rows(study, setting)
@@ -98,10 +89,9 @@ def verdict(found: dict[str, float]) -> str:
 
 def fractions(study: Study, setting: Setting) -> dict[Method, list[int]]:
     """The data fractions (percent) of each method that was trained on more than one."""
-    ranks = study.ranks[(study.ranks["backbone"] == setting.backbone) & (study.ranks["train"] == setting.train)]
-    ranks = ranks[ranks["framework"] == setting.framework]
+    own = (setting.backbone, setting.train, setting.framework)
     found: dict[Method, list[int]] = {}
-    for fraction in sorted(ranks["fraction"].unique().tolist()):
+    for fraction in sorted({key[4] for key in study.ranks_of if key[:3] == own}):
         for method in methods(study, setting, fraction):
             known = next((other for other in found if other.loss == method.loss), method)
             found.setdefault(known, []).append(fraction)

@@ -1,6 +1,7 @@
 """The collected tables of one study, and what its config says of them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,22 @@ class Study:
     ranks: pandas.DataFrame
     epochs: pandas.DataFrame
     runs: pandas.DataFrame
-    embeddings: tuple[str, ...]
+    embeddings: tuple[dict[str, str], ...]
+
+    @cached_property
+    def ranks_of(self) -> dict[tuple, pandas.DataFrame]:
+        """The ranks of each (backbone, train, framework, loss, fraction, target), all seeds; found once."""
+        keys = ["backbone", "train", "framework", "loss", "fraction", "target"]
+        return dict(iter(self.ranks.groupby(keys, sort=False)))
+
+    @cached_property
+    def sizes(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """(queries, gallery) of each target and direction."""
+        found = self.ranks.groupby(["target", "direction"]).agg({"query": "nunique", "gallery": "first"})
+        sizes: dict[str, dict[str, tuple[int, int]]] = {}
+        for (target, direction), row in found.iterrows():
+            sizes.setdefault(target, {})[direction] = (int(row["query"]), int(row["gallery"]))
+        return sizes
 
     @property
     def options(self) -> ReportOptions:
@@ -47,20 +63,28 @@ def read_study(study_json: Path, tables: Path) -> Study:
     missing = [str(path) for path in (Path(study_json), *paths.values()) if not path.is_file()]
     if missing:
         raise FileNotFoundError(
-            f"missing: {', '.join(missing)}; write the tables with `python -m hnclip.report.collect {study_json} {tables}`"
+            f"missing: {', '.join(missing)}; "
+            f"write the tables with `python -m hnclip.report.collect {study_json} {tables}`"
         )
     record = store.read_json(study_json)
     frames = {name: pandas.read_parquet(path) for name, path in paths.items()}
     return Study(record["config"], embeddings=tuple(record.get("embeddings", ())), **frames)
 
 
+def named(config: dict[str, Any], *axes: str) -> list[str]:
+    """What the study's grids list under these axes, each name once, in the order of the config."""
+    grids = [config["grids"][name] for name in config["run"]]
+    return list(dict.fromkeys(name for axis in axes for grid in grids for name in grid.get(axis, [])))
+
+
 def test_targets(study: Study) -> list[str]:
-    """The test splits that were ranked, such as `scenes/test`, in the config's order."""
-    ranked = set(study.ranks["target"])
-    named = [
-        f"{benchmark}/{split}" for benchmark, entry in study.config["benchmarks"].items() for split in entry["test"]
+    """The test splits that were ranked, such as `scenes/test`: benchmarks trained on first, then transfer ones."""
+    found = [
+        f"{benchmark}/{split}"
+        for benchmark in named(study.config, "train", "transfer")
+        for split in study.config["benchmarks"][benchmark]["test"]
     ]
-    return [target for target in named if target in ranked]
+    return [target for target in found if target in study.sizes]
 
 
 def validation_target(study: Study, train: str) -> str:

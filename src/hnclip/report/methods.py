@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas
 
-from hnclip.report.load import ZERO_SHOT, Study, validation_target
+from hnclip.report.load import ZERO_SHOT, Study, named, validation_target
 
 KINDS = ("zero_shot", "plain", "scale", "chosen", "boosted", "margin", "frozen", "other")
 BOOSTS = {"captions": "boosted", "matched": "margin", "frozen": "frozen"}
@@ -22,12 +22,17 @@ class Method:
     kind: str
     label: str
 
-    def rows(self, frame: pandas.DataFrame, fraction: int = 100) -> pandas.DataFrame:
-        """This method's rows of ranks or epochs; zero-shot has no fraction."""
-        keep = (frame["backbone"] == self.backbone) & (frame["framework"] == self.framework)
-        if self.kind != "zero_shot":
-            keep &= (frame["train"] == self.train) & (frame["loss"] == self.loss) & (frame["fraction"] == fraction)
-        return frame[keep]
+    def ranks(self, study: Study, target: str, fraction: int = 100) -> pandas.DataFrame | None:
+        """Its ranks on a target, all seeds; None where it was not evaluated. Zero-shot has no fraction."""
+        fraction = 0 if self.kind == "zero_shot" else fraction
+        return study.ranks_of.get((self.backbone, self.train, self.framework, self.loss, fraction, target))
+
+    def epochs(self, study: Study, fraction: int = 100) -> pandas.DataFrame:
+        """Its rows of the epochs table."""
+        keep = study.epochs["fraction"] == fraction
+        for name in ("backbone", "train", "framework", "loss"):
+            keep &= study.epochs[name] == getattr(self, name)
+        return study.epochs[keep]
 
 
 @dataclass(frozen=True)
@@ -62,14 +67,12 @@ def label_of(name: str, entry: dict[str, Any]) -> str:
 
 def settings(study: Study) -> list[Setting]:
     """Every setting that has ranks, in the config's order."""
-    trained = study.ranks[study.ranks["framework"] != ZERO_SHOT]
-    found = set(trained[["backbone", "train", "framework"]].itertuples(index=False, name=None))
-    config = study.config
+    found = {key[:3] for key in study.ranks_of}
     return [
         Setting(backbone, train, framework)
-        for backbone in config["backbones"]
-        for train in config["benchmarks"]
-        for framework in config["frameworks"]
+        for backbone in named(study.config, "backbones")
+        for train in named(study.config, "train")
+        for framework in named(study.config, "frameworks")
         if (backbone, train, framework) in found
     ]
 
@@ -80,10 +83,8 @@ def zero_shot(study: Study, backbone: str) -> Method:
 
 def methods(study: Study, setting: Setting, fraction: int = 100) -> list[Method]:
     """The methods of a setting that have ranks: plain ones first, then boosted, margin, frozen, others."""
-    ranks = study.ranks
-    keep = (ranks["backbone"] == setting.backbone) & (ranks["train"] == setting.train)
-    keep &= (ranks["framework"] == setting.framework) & (ranks["fraction"] == fraction)
-    names = set(ranks.loc[keep, "loss"])
+    own = (setting.backbone, setting.train, setting.framework)
+    names = {key[3] for key in study.ranks_of if key[:3] == own and key[4] == fraction}
     found = [
         Method(setting.backbone, setting.train, setting.framework, name, kind_of(entry), label_of(name, entry))
         for name, entry in study.config["losses"].items()
@@ -96,7 +97,11 @@ def methods(study: Study, setting: Setting, fraction: int = 100) -> list[Method]
         else Method(**{**method.__dict__, "label": f"{method.label} ({method.loss})"})
         for method in found
     ]
-    return sorted(found, key=lambda method: KINDS.index(method.kind))
+    return sorted(found, key=lambda method: _order(method, study.config["losses"][method.loss]))
+
+
+def _order(method: Method, entry: dict[str, Any]) -> tuple:
+    return KINDS.index(method.kind), entry.get("scale") or 0, entry.get("gamma") or 0, method.loss
 
 
 def last_epochs(epochs: pandas.DataFrame) -> pandas.DataFrame:
@@ -114,8 +119,11 @@ def chosen_plain(study: Study, setting: Setting) -> Method | None:
     candidates = [method for method in methods(study, setting) if method.kind in ("plain", "scale")]
     if len(candidates) < 2:
         return None
-    epochs = study.epochs[study.epochs["target"] == validation_target(study, setting.train)]
-    scores = {method: last_epochs(method.rows(epochs)).set_index("seed")["mean"] for method in candidates}
+    target = validation_target(study, setting.train)
+    scores = {}
+    for method in candidates:
+        rows = last_epochs(method.epochs(study))
+        scores[method] = rows[rows["target"] == target].set_index("seed")["mean"]
     shared = set.intersection(*(set(score.index) for score in scores.values()))
     if not shared:
         return None

@@ -2,11 +2,12 @@
 
 from hnclip.report import estimates
 from hnclip.report.load import ZERO_SHOT, Study
+from hnclip.report.methods import chosen_plain, scale_words, settings
 
 
 def size_note(study: Study, target: str) -> str:
     """How many queries against how many items, each way."""
-    found = estimates.sizes(study, target)
+    found = study.sizes[target]
     families = study.ranks.loc[study.ranks["target"] == target, "family"].nunique()
     words = {"t2i": ("captions", "images"), "i2t": ("images", "captions")}
     each = [
@@ -17,17 +18,17 @@ def size_note(study: Study, target: str) -> str:
 
 def protocol_notes(study: Study) -> list[str]:
     """Which epoch, which queries, ties, K beyond the gallery, seeds, commits."""
-    galleries = study.ranks["gallery"]
+    galleries = [gallery for found in study.sizes.values() for _, gallery in found.values()]
     notes = [
         "Last epoch, never the best one on a test split. Every query of the split counts. Ties count against the "
-        "model. An image is found by a caption, and any caption of an image counts as found by it."
+        "model. An image finds any of its captions; captions of the very same words stand for each other."
     ]
-    beyond = [k for k in study.options.ks if len(galleries) and k >= galleries.min()]
+    beyond = [k for k in study.options.ks if galleries and k >= min(galleries)]
     if beyond:
         notes.append(f"R@K with K at or above the gallery's size is 100 by definition (K = {_list(beyond)}).")
     seeds = sorted(int(seed) for seed in study.ranks.loc[study.ranks["framework"] != ZERO_SHOT, "seed"].unique())
     if seeds:
-        notes.append(f"Seeds {_list(seeds)}; the column `seeds` says how many a row has. Scores are means over seeds.")
+        notes.append(f"Seeds {_list(seeds)}; the column of seeds says how many a row has. Scores are means over seeds.")
     return notes + _commit_notes(study)
 
 
@@ -67,6 +68,22 @@ def difference_notes(study: Study) -> list[str]:
         "A row with one seed: its interval says nothing about another seed. Intervals are not corrected for the "
         "number of rows.",
         *_commit_notes(study),
+    ]
+
+
+def chosen_notes(study: Study) -> list[str]:
+    """Which scale was chosen, for each framework."""
+    words = []
+    for setting in settings(study):
+        chosen = chosen_plain(study, setting)
+        if chosen:
+            words.append(f"{scale_words(study, chosen)} ({chosen.loss}) for {setting.framework} on {setting.train}")
+    if not words:
+        return []
+    return [
+        "Plain, scale chosen on validation: of plain InfoNCE at its learned and at every fixed scale, the one with the "
+        "best mean R@1 on the validation split after the last epoch, one choice for all seeds, made on "
+        "those that every scale has; here " + "; ".join(words) + "."
     ]
 
 

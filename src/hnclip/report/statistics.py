@@ -51,17 +51,17 @@ def count_hits(ranks: pandas.DataFrame, k: int) -> Hits:
     With K at or above the gallery's size every query is found. `ranks` holds direction, family, seed, rank.
     Raises ValueError where the seeds do not rank the same number of queries in every family.
     """
-    found = ranks.assign(found=ranks["rank"] < k)
-    sums = found.groupby(["family", "direction", "seed"])["found"].agg(["sum", "count"]).unstack(["direction", "seed"])
-    seeds = tuple(sorted(int(seed) for seed in ranks["seed"].unique()))
-    directions = tuple(sorted(ranks["direction"].unique()))
-    order = pandas.MultiIndex.from_product([directions, seeds])
-    shape = (len(sums), len(directions), len(seeds))
-    hits_FDS = sums["sum"].reindex(columns=order).to_numpy(float).reshape(shape)
-    counts_FDS = sums["count"].reindex(columns=order).to_numpy(float).reshape(shape)
+    family_Q, families = pandas.factorize(ranks["family"], sort=True)
+    direction_Q, directions = pandas.factorize(ranks["direction"], sort=True)
+    seed_Q, seeds = pandas.factorize(ranks["seed"], sort=True)
+    shape = (len(families), len(directions), len(seeds))
+    slot_Q = numpy.ravel_multi_index((family_Q, direction_Q, seed_Q), shape)
+    size = numpy.prod(shape)
+    hits_FDS = numpy.bincount(slot_Q, ranks["rank"].to_numpy() < k, minlength=size).reshape(shape)
+    counts_FDS = numpy.bincount(slot_Q, minlength=size).reshape(shape).astype(float)
     if not (counts_FDS == counts_FDS[:, :, :1]).all():
         raise ValueError(f"seeds {', '.join(map(str, seeds))} do not rank the same queries; evaluate them anew")
-    return Hits(hits_FDS, counts_FDS[:, :, 0], tuple(sums.index), directions, seeds)
+    return Hits(hits_FDS, counts_FDS[:, :, 0], tuple(families), tuple(directions), tuple(map(int, seeds)))
 
 
 def difference(a: Hits, b: Hits) -> Hits:
@@ -87,8 +87,7 @@ def interval(hits: Hits, draws: int, confidence: float, seed: int = 0) -> Estima
     score_B = share_BS.mean(1)
     if n_seeds > 1:
         share_S = (hits.hits_FDS.sum(0) / hits.counts_FD.sum(0)[:, None]).mean(0)
-        generator = numpy.random.default_rng([seed, n_seeds])
-        score_B = score_B + seed_spread(share_S, share_BS) * generator.standard_t(n_seeds - 1, size=draws)
+        score_B = score_B + seed_spread(share_S, share_BS) * _student(n_seeds - 1, draws, seed)
     low, high = numpy.quantile(score_B, [(1 - confidence) / 2, (1 + confidence) / 2])
     floor = -1.0 if (hits.hits_FDS < 0).any() else 0.0
     return Estimate(score, max(float(low), floor), min(float(high), 1.0), n_seeds)
@@ -102,6 +101,12 @@ def seed_spread(share_S: numpy.ndarray, share_BS: numpy.ndarray) -> float:
     deviation_BS = share_BS - share_BS.mean(1, keepdims=True)
     by_chance = deviation_BS.var(0).sum() / (len(share_S) - 1)
     return float(numpy.sqrt(max(0.0, share_S.var(ddof=1) - by_chance) / len(share_S)))
+
+
+def _student(freedom: int, draws: int, seed: int) -> numpy.ndarray:
+    """Draws from Student's t, [B], in pairs of opposite sign so that few draws do not shift the interval."""
+    half = numpy.random.default_rng([seed, freedom]).standard_t(freedom, size=(draws + 1) // 2)
+    return numpy.concatenate([half, -half])[:draws]
 
 
 @lru_cache(maxsize=4)

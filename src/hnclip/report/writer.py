@@ -29,7 +29,8 @@ _LATEX = {
 class Table:
     """One table: what it is called, its header, its rows, and what a reader must know, as sentences.
 
-    `spans` is an optional upper header: (words, how many columns). `rules` holds the rows (0-based) that a line precedes.
+    `spans` is an optional upper header: (words, how many columns). `rules` holds the rows (0-based) under a line.
+    The first `words` columns hold words and are set to the left, the others to the right.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     spans: list[tuple[str, int]] = field(default_factory=list)
     rules: list[int] = field(default_factory=list)
+    words: int = 1
 
 
 def escape_latex(text: str) -> str:
@@ -58,7 +60,7 @@ def _markdown(table: Table) -> str:
     header = _flat_header(table)
     lines = [f"## {escape_markdown(table.title)}", ""]
     if table.rows:
-        lines += [_markdown_row(header), "|" + "|".join(["---"] + ["---:"] * (len(header) - 1)) + "|"]
+        lines += [_markdown_row(header), _markdown_rule(table)]
         lines += [_markdown_row(row) for row in table.rows]
         lines.append("")
     lines += [f"- {escape_markdown(note)}" for note in table.notes]
@@ -67,6 +69,10 @@ def _markdown(table: Table) -> str:
 
 def _markdown_row(cells: list[str]) -> str:
     return "| " + " | ".join(escape_markdown(cell) for cell in cells) + " |"
+
+
+def _markdown_rule(table: Table) -> str:
+    return "|" + "|".join(["---"] * table.words + ["---:"] * (len(table.header) - table.words)) + "|"
 
 
 def _flat_header(table: Table) -> list[str]:
@@ -81,16 +87,18 @@ def latex(tables: list[Table]) -> str:
 
 
 def _latex(table: Table) -> str:
-    notes = " ".join(escape_latex(note) for note in table.notes)
-    lines = ["\\begin{table}[t]", "\\centering", f"\\caption{{{escape_latex(table.title)}. {notes}}}"]
+    lines = ["\\begin{table}[t]", "\\centering", f"\\caption{{{escape_latex(table.title)}}}"]
     if table.rows:
-        lines += ["\\resizebox{\\textwidth}{!}{%", f"\\begin{{tabular}}{{l{'r' * (len(table.header) - 1)}}}", "\\toprule"]
+        columns = "l" * table.words + "r" * (len(table.header) - table.words)
+        lines += ["\\resizebox{\\textwidth}{!}{%", f"\\begin{{tabular}}{{{columns}}}", "\\toprule"]
         lines += _latex_spans(table) + [_latex_row(table.header), "\\midrule"]
         for index, row in enumerate(table.rows):
             lines += ["\\midrule"] if index and index in table.rules else []
             lines.append(_latex_row(row))
         lines += ["\\bottomrule", "\\end{tabular}}"]
-    return "\n".join([*lines, "\\end{table}"]) + "\n"
+    lines += ["\\par\\smallskip", "\\begin{minipage}{\\textwidth}\\footnotesize"]
+    lines += [escape_latex(note) for note in table.notes]
+    return "\n".join([*lines, "\\end{minipage}", "\\end{table}"]) + "\n"
 
 
 def _latex_row(cells: list[str]) -> str:

@@ -1,0 +1,142 @@
+"""R@1 by share of the training data and by epoch; a row of panels a setting, a column a test split."""
+
+import numpy
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from hnclip.report import estimates, style
+from hnclip.report.estimates import MEAN
+from hnclip.report.load import Study, test_targets
+from hnclip.report.methods import Method, Setting, methods, settings, zero_shot
+
+Y_LABEL = "R@1, mean of both\ndirections (%)"
+
+
+def setting_words(study: Study, setting: Setting) -> str:
+    """What tells this setting from the study's others."""
+    found = settings(study)
+    varied = [name for name in ("backbone", "train") if len({getattr(other, name) for other in found}) > 1]
+    return ", ".join([setting.framework, *(getattr(setting, name) for name in varied)])
+
+
+def _name_panel(study: Study, axes: Axes, setting: Setting, target: str) -> None:
+    queries = ", ".join(str(n) for n in sorted({n for n, _ in study.sizes[target].values()}))
+    axes.set_title(f"{setting_words(study, setting)} on {target} (N = {queries} each way)", loc="left")
+
+
+def _zero_shot_score(study: Study, backbone: str, target: str) -> float | None:
+    hits = estimates.hits_of(study, zero_shot(study, backbone), target, MEAN, 1)
+    return None if hits is None else 100 * hits.score()
+
+
+def draw_fractions(study: Study) -> Figure:
+    """R@1 by share of the training data with its interval, one line a loss; zero-shot as a level."""
+    found = {setting: lines for setting in settings(study) if (lines := estimates.fractions(study, setting))}
+    targets = test_targets(study)
+    if not found or not targets:
+        return style.empty("No data fractions: the study trains no cell on more than one share of its data.")
+    figure, axes = style.panels(len(found), len(targets), right=1.15)
+    for row, (setting, lines) in zip(axes, found.items(), strict=True):
+        for panel, target in zip(row, targets, strict=True):
+            _fraction_panel(study, panel, setting, target, lines)
+    figure.tight_layout(w_pad=1.5)
+    for row, (setting, lines) in zip(axes, found.items(), strict=True):
+        for panel, target in zip(row, targets, strict=True):
+            style.name_lines(panel, _fraction_ends(study, setting, target, lines))
+    _label_edges(axes, "share of the training pairs (%, log scale)")
+    return figure
+
+
+def _fraction_panel(study: Study, axes: Axes, setting: Setting, target: str, lines: dict) -> None:
+    looks = style.look(list(lines))
+    shift = numpy.geomspace(0.97, 1.03, len(lines)) if len(lines) > 1 else [1.0]  # intervals beside each other
+    for (method, shares), factor in zip(lines.items(), shift, strict=True):
+        scored = [(share, estimates.estimate(study, method, target, MEAN, fraction=share)) for share in shares]
+        scored = [(share, score) for share, score in scored if score]
+        x = [share * factor for share, _ in scored]
+        y = [score["score"] for _, score in scored]
+        below_above = [
+            [numpy.nan_to_num(score["score"] - score["low"]) for _, score in scored],
+            [numpy.nan_to_num(score["high"] - score["score"]) for _, score in scored],
+        ]
+        axes.errorbar(x, y, below_above, capsize=2, elinewidth=1, linewidth=1.5, markersize=4, **looks[method])
+    axes.set_xscale("log")
+    shares = sorted({share for values in lines.values() for share in values})
+    axes.xaxis.set_major_locator(FixedLocator(shares))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticklabels([str(share) for share in shares])
+    level = _zero_shot_score(study, setting.backbone, target)
+    if level is not None:
+        axes.axhline(level, color=style.COLOURS["zero_shot"], linewidth=1, linestyle=(0, (2, 2)))
+    _name_panel(study, axes, setting, target)
+
+
+def _fraction_ends(study: Study, setting: Setting, target: str, lines: dict) -> list[tuple[str, float, str]]:
+    ends = []
+    for method, shares in lines.items():
+        score = estimates.estimate(study, method, target, MEAN, fraction=shares[-1])
+        if score:
+            ends.append((method.label, score["score"], style.COLOURS[method.kind]))
+    level = _zero_shot_score(study, setting.backbone, target)
+    return ends + ([("zero-shot", level, style.COLOURS["zero_shot"])] if level is not None else [])
+
+
+def draw_epochs(study: Study) -> Figure:
+    """R@1 after each epoch: seeds as thin lines, their mean as a thick one; epoch 0 is zero-shot."""
+    targets = [target for target in test_targets(study) if target in set(study.epochs["target"])]
+    found = {
+        setting: lines
+        for setting in settings(study)
+        if (lines := [m for m in methods(study, setting) if len(m.epochs(study))])
+    }
+    if not found or not targets:
+        return style.empty("No epochs: no cell on the whole training data evaluated a test split while it trained.")
+    figure, axes = style.panels(len(found), len(targets), right=1.15)
+    ends = {}
+    for row, (setting, lines) in zip(axes, found.items(), strict=True):
+        for panel, target in zip(row, targets, strict=True):
+            ends[panel] = _epoch_panel(study, panel, setting, target, lines)
+    figure.tight_layout(w_pad=1.5)
+    for panel, names in ends.items():
+        style.name_lines(panel, names)
+    _label_edges(axes, "epochs trained")
+    return figure
+
+
+def _epoch_panel(
+    study: Study, axes: Axes, setting: Setting, target: str, lines: list[Method]
+) -> list[tuple[str, float, str]]:
+    start = _zero_shot_score(study, setting.backbone, target)
+    ends = []
+    for method, look in style.look(lines).items():
+        score_ES = _by_epoch(method.epochs(study), target)
+        if score_ES.empty:
+            continue
+        if start is not None:
+            score_ES = pandas.concat([pandas.DataFrame(start, index=[0], columns=score_ES.columns), score_ES])
+        line = {key: look[key] for key in ("color", "linestyle")}
+        if score_ES.shape[1] > 1:
+            axes.plot(score_ES.index, score_ES.to_numpy(), linewidth=0.5, alpha=0.6, color=look["color"])
+        mean_E = score_ES.mean(axis=1)
+        axes.plot(mean_E.index, mean_E, linewidth=1.8, **line)
+        ends.append((method.label, float(mean_E.iloc[-1]), look["color"]))
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.margins(x=0.0)
+    _name_panel(study, axes, setting, target)
+    return ends
+
+
+def _by_epoch(epochs: pandas.DataFrame, target: str) -> pandas.DataFrame:
+    """R@1 in percent, mean of both directions: a row an epoch (1 after the first), a column a seed."""
+    rows = epochs[epochs["target"] == target]
+    score = 50 * (rows["t2i_r1"] + rows["i2t_r1"])
+    return rows.assign(score=score, done=rows["epoch"] + 1).pivot(index="done", columns="seed", values="score")
+
+
+def _label_edges(axes: list[list[Axes]], x_words: str) -> None:
+    for panel in axes[-1]:
+        panel.set_xlabel(x_words)
+    for row in axes:
+        row[0].set_ylabel(Y_LABEL)

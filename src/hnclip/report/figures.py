@@ -1,0 +1,57 @@
+"""The figures of a study, each as PDF and PNG.
+
+python -m hnclip.report.figures results/STUDY/study.json results/STUDY/tables results/STUDY/figures
+"""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+from hnclip import store
+from hnclip.command import run
+from hnclip.report import style
+from hnclip.report.cosines import draw_caption_cosines
+from hnclip.report.curves import draw_epochs, draw_fractions
+from hnclip.report.load import Study, read_study
+
+FIGURES: dict[str, Callable[[Study], Figure]] = {
+    "fractions": draw_fractions,
+    "epochs": draw_epochs,
+    "caption_cosines": draw_caption_cosines,
+}
+
+
+def write_figures(study: Study, folder: Path) -> None:
+    """Every figure as NAME.pdf and NAME.png; where the study has no data for one, the figure says so."""
+    with matplotlib.rc_context(style.RC):
+        for name, draw in FIGURES.items():
+            figure = draw(study)
+            for ending in ("pdf", "png"):
+                save(figure, Path(folder) / f"{name}.{ending}", ending)
+            pyplot.close(figure)
+
+
+def save(figure: Figure, path: Path, ending: str) -> None:
+    store.write_whole(
+        path,
+        lambda part: figure.savefig(
+            part, format=ending, bbox_inches="tight", pad_inches=0.05, metadata=style.METADATA[ending]
+        ),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m hnclip.report.figures", description=__doc__.splitlines()[0])
+    parser.add_argument("study", type=Path, help="study.json")
+    parser.add_argument("tables", type=Path, help="folder of the collected tables")
+    parser.add_argument("figures", type=Path, help="folder for the figures")
+    given = parser.parse_args()
+    write_figures(read_study(given.study, given.tables), given.figures)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,33 @@
+"""Numbers as tables print them, and the columns that name a method."""
+
+import math
+
+from hnclip.report.load import Study
+from hnclip.report.methods import Method
+
+
+def percent(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.1f}"
+
+
+def with_interval(found: dict[str, float] | None) -> str:
+    """`41.3 [38.0, 44.6]`, or a dash where there is no score."""
+    if found is None:
+        return "–"
+    return f"{percent(found['score'])} [{percent(found['low'])}, {percent(found['high'])}]"
+
+
+def signed(value: float) -> str:
+    """One decimal with a sign; a true minus, and no sign before a zero."""
+    text = f"{value:+.1f}".replace("-", "−")
+    return "–" if math.isnan(value) else text[1:] if text[1:] == "0.0" else text
+
+
+def name_columns(study: Study, found: list[Method]) -> list[str]:
+    """Backbone and training set are columns only where they differ."""
+    varied = [name for name in ("backbone", "train") if len({getattr(m, name) for m in found} - {""}) > 1]
+    return [*varied, "framework"]
+
+
+def names(method: Method, columns: list[str]) -> list[str]:
+    return [getattr(method, column).replace("zero_shot", "zero-shot") or "–" for column in columns]

@@ -1,0 +1,52 @@
+"""R@1 by share of the training data."""
+
+import pandas
+
+from hnclip.report import estimates
+from hnclip.report.estimates import MEAN
+from hnclip.report.format import name_columns, names, signed, with_interval
+from hnclip.report.load import Study, test_targets
+from hnclip.report.methods import settings
+from hnclip.report.notes import interval_notes, protocol_notes, size_note
+from hnclip.report.writer import Table
+
+
+def fraction_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
+    """R@1, mean of both directions, by share of the training data, and the boosted losses' gain at each share."""
+    tables, records = [], []
+    for target in test_targets(study):
+        per_setting = {setting: estimates.fractions(study, setting) for setting in settings(study)}
+        shares = sorted({share for found in per_setting.values() for shares in found.values() for share in shares})
+        columns = name_columns(study, [method for found in per_setting.values() for method in found])
+        rows, rules = [], []
+        for found in per_setting.values():
+            rules += [len(rows)] if rows and found else []
+            for method in found:
+                got = {f: estimates.estimate(study, method, target, MEAN, fraction=f) for f in shares}
+                rows.append([*names(method, columns), method.label, *(with_interval(got[f]) for f in shares)])
+                base = {name: getattr(method, name) for name in ("backbone", "train", "framework", "loss", "label")}
+                records += [base | {"target": target, "fraction": f} | got[f] for f in shares if got[f]]
+            rows += _fraction_differences(study, target, found, shares, columns)
+        header = [*columns, "loss", *(f"{share} %" for share in shares)]
+        title = f"R@1 on {target} by share of the training data, percent, mean of both directions"
+        notes = [size_note(study, target), *protocol_notes(study), *interval_notes(study)]
+        empty = ["The study trains no cell on more than one data fraction; its config has no such grid in `run`."]
+        tables.append(
+            Table(title, header if rows else [], rows, notes if rows else empty, rules=rules, words=len(columns) + 1)
+        )
+    columns = "backbone train framework loss label target fraction score low high seeds".split()
+    return tables, pandas.DataFrame(records, columns=columns)
+
+
+def _fraction_differences(study: Study, target: str, found: dict, shares: list[int], columns: list[str]) -> list:
+    """Rows `boosted − plain`, paired, at every share."""
+    rows = []
+    for a in (method for method in found if method.kind in ("boosted", "frozen")):
+        for b in (method for method in found if method.kind == "plain"):
+            cells = [estimates.paired(study, a, b, target, fraction=share) for share in shares]
+            words = [
+                f"{signed(cell['score'])} [{signed(cell['low'])}, {signed(cell['high'])}]" if cell else "–"
+                for cell in cells
+            ]
+            rows.append([*names(a, columns), f"difference: {a.label} minus {b.label}", *words])
+    return rows

@@ -1,0 +1,126 @@
+"""How figures look: one colour and dash a method, everywhere; Okabe and Ito's colours, safe for colour-blind eyes."""
+
+from collections.abc import Sequence
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from hnclip.report.methods import Method  # noqa: E402
+
+COLOURS = {
+    "zero_shot": "#6b6b6b",
+    "plain": "#0072b2",
+    "scale": "#56b4e9",
+    "chosen": "#003f63",
+    "boosted": "#d55e00",
+    "margin": "#009e73",
+    "frozen": "#cc79a7",
+    "other": "#8a6d00",
+}
+DASHES = ["-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)), (0, (8, 2)), (0, (1, 3))]
+MARKERS = {"plain": "o", "scale": "v", "boosted": "s", "margin": "D", "frozen": "^", "other": "P", "chosen": "X"}
+PANEL = (3.4, 2.7)  # inches
+GREY = "#4d4d4d"
+# Without these every build of the same data would be another file.
+METADATA = {
+    "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
+    "png": {"Software": None},
+}
+
+RC = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 200,
+}
+
+
+def look(methods: Sequence[Method]) -> dict[Method, dict]:
+    """Colour, dash and marker of each line; methods of one kind share a colour and differ in dash."""
+    found: dict[Method, dict] = {}
+    for method in methods:
+        nth = sum(other.kind == method.kind for other in found)
+        marker = MARKERS.get(method.kind, "o")
+        found[method] = {"color": COLOURS[method.kind], "linestyle": DASHES[nth % len(DASHES)], "marker": marker}
+    return found
+
+
+def panels(rows: int, columns: int, right: float = 0.0) -> tuple[Figure, list[list[Axes]]]:
+    """A grid of panels that share axes; `right` inches beside each are left for its lines' names."""
+    width, height = PANEL
+    figure, axes = pyplot.subplots(
+        rows, columns, squeeze=False, sharex=True, sharey=True, figsize=(columns * (width + right), rows * height + 0.3)
+    )
+    return figure, axes.tolist()
+
+
+def spread(heights: list[float], gap: float, low: float, high: float) -> list[float]:
+    """The heights moved as little as it takes to lie `gap` apart, in their order, between low and high if they fit."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    blocks: list[list] = []  # [sum of wanted first heights, members]
+    for index in order:
+        blocks.append([heights[index], [index]])
+        while len(blocks) > 1 and _start(blocks[-2]) + gap * len(blocks[-2][1]) > _start(blocks[-1]):
+            wanted, members = blocks.pop()
+            before = blocks[-1]
+            before[0] += wanted - gap * len(before[1]) * len(members)
+            before[1] += members
+    placed = [0.0] * len(heights)
+    for block in blocks:
+        room = max(low, high - gap * (len(block[1]) - 1))
+        start = min(max(_start(block), low), room)
+        for nth, index in enumerate(block[1]):
+            placed[index] = start + nth * gap
+    return placed
+
+
+def _start(block: list) -> float:
+    return block[0] / len(block[1])
+
+
+def name_lines(axes: Axes, ends: list[tuple[str, float, str]]) -> None:
+    """Write each line's name (words, height, colour) to the right of the panel, moved apart, with a hair to its end."""
+    if not ends:
+        return
+    low, high = axes.get_ylim()
+    inches = axes.get_position().height * axes.figure.get_figheight()
+    gap = (high - low) * 0.15 / inches
+    heights = spread([height for _, height, _ in ends], gap, low, high)
+    for (words, height, colour), at in zip(ends, heights, strict=True):
+        axes.annotate(
+            words,
+            xy=(1.0, height),
+            xytext=(1.05, at),
+            xycoords=("axes fraction", "data"),
+            textcoords=("axes fraction", "data"),
+            color=colour,
+            va="center",
+            fontsize=8,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 0},
+        )
+
+
+def empty(words: str) -> Figure:
+    """A figure that says why there is nothing to see."""
+    figure, axes = pyplot.subplots(figsize=(PANEL[0] * 1.5, 1.2))
+    axes.axis("off")
+    axes.text(0.5, 0.5, words, ha="center", va="center", wrap=True, color=GREY)
+    return figure

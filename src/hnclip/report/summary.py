@@ -1,0 +1,98 @@
+"""The main result in a few lines of plain text, and where everything lies.
+
+python -m hnclip.report.summary results/STUDY/study.json results/STUDY/tables
+"""
+
+import argparse
+from pathlib import Path
+
+from hnclip import store
+from hnclip.command import run
+from hnclip.report import estimates
+from hnclip.report.estimates import MEAN
+from hnclip.report.format import signed, with_interval
+from hnclip.report.load import Study, read_study, test_targets
+from hnclip.report.methods import Method, settings, zero_shot
+
+ROWS = ("plain", "chosen", "boosted", "margin")
+
+
+def summary(study: Study, tables: Path) -> str:
+    """R@1 of each framework on the first test split, and the two differences behind the verdict."""
+    targets = test_targets(study)
+    lines = [f"Study {study.config['study']}"]
+    if targets:
+        lines += _result(study, targets[0])
+    return "\n".join([*lines, "", *_places(Path(tables), targets)]) + "\n"
+
+
+def _result(study: Study, target: str) -> list[str]:
+    counts = study.sizes[target]
+    asked = ", ".join(f"{n} {d} queries" for d, (n, _) in sorted(counts.items(), reverse=True))
+    level = f"{study.options.confidence:.0%} interval"
+    lines = [f"R@1 in percent, mean of both directions, on {target} ({asked}), last epoch [{level}]"]
+    found = settings(study)
+    for backbone in dict.fromkeys(setting.backbone for setting in found):
+        words = "zero-shot" if len({s.backbone for s in found}) == 1 else f"zero-shot {backbone}"
+        lines.append(_line(study, zero_shot(study, backbone), target, words))
+    for setting in found:
+        lines += ["", f"{setting.framework} trained on {setting.train}, from {setting.backbone}"]
+        rows = [method for method in estimates.method_rows(study, setting) if method.kind in ROWS]
+        lines += [_line(study, method, target, method.label) for method in rows]
+        lines += [_difference(study, a, b, target) for a, b in _verdict_pairs(study, setting)]
+    return [line for line in lines if line is not None]
+
+
+def _line(study: Study, method: Method, target: str, words: str) -> str | None:
+    score = estimates.estimate(study, method, target, MEAN)
+    if score is None:
+        return None
+    seeds = "" if method.kind == "zero_shot" else f"  {_seeds(score)}"
+    return f"  {words:<34} {with_interval(score):>20}{seeds}"
+
+
+def _seeds(score: dict[str, float]) -> str:
+    return f"{score['seeds']} seed{'s' if score['seeds'] > 1 else ''}"
+
+
+def _verdict_pairs(study: Study, setting) -> list[tuple[Method, Method]]:
+    return [
+        (a, b)
+        for a, b in estimates.comparisons(study, setting)
+        if a.kind == "boosted" and b.kind in ("plain", "chosen")
+    ]
+
+
+def _difference(study: Study, a: Method, b: Method, target: str) -> str | None:
+    found = estimates.paired(study, a, b, target)
+    if found is None:
+        return None
+    words = f"boosted − {'plain at chosen scale' if b.kind == 'chosen' else 'plain'}"
+    bounds = f"{signed(found['score'])} [{signed(found['low'])}, {signed(found['high'])}]"
+    return f"  {words:<34} {bounds:>20}  {_seeds(found)}, {estimates.verdict(found)}"
+
+
+def _places(tables: Path, targets: list[str]) -> list[str]:
+    folder = tables.parent
+    more = f" (also {', '.join(targets[1:])})" if len(targets) > 1 else ""
+    return [
+        f"Tables   {tables / 'main.md'}, differences.md, fractions.md; .csv and .tex beside them{more}",
+        f"Figures  {folder / 'figures'}",
+        f"Report   {folder / 'report.html'}",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m hnclip.report.summary", description=__doc__.splitlines()[0])
+    parser.add_argument("study", type=Path, help="study.json")
+    parser.add_argument("tables", type=Path, help="folder of the collected tables")
+    parser.add_argument("--out", type=Path, help="write the text here as well")
+    given = parser.parse_args()
+    text = summary(read_study(given.study, given.tables), given.tables)
+    if given.out:
+        store.write_text(given.out, text)
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    run(main)

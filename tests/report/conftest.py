@@ -1,0 +1,147 @@
+"""A made-up study on disk: ranks drawn from a seed, logs, run records, embeddings; no model is trained."""
+
+import hashlib
+from pathlib import Path
+
+import numpy
+import pandas
+import pytest
+
+from hnclip import store
+from hnclip.cell import Cell
+from hnclip.report.collect import collect
+from hnclip.report.load import Study, read_study
+
+LOSSES = {
+    "infonce": {"base": "infonce", "boost": "none"},
+    "infonce-s17": {"base": "infonce", "boost": "none", "scale": 17},
+    "infonce-s100": {"base": "infonce", "boost": "none", "scale": 100},
+    "hn": {"base": "infonce", "boost": "captions", "gamma": 0.5},
+    "margin": {"base": "infonce", "boost": "matched", "gamma": 0.5},
+}
+# The share of queries found at rank 0, from which a cell's ranks are drawn.
+SKILL = {"infonce": 0.40, "infonce-s17": 0.45, "infonce-s100": 0.25, "hn": 0.47, "margin": 0.43, "none": 0.20}
+EPOCHS = 4
+
+
+def number_of(text: str) -> int:
+    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
+
+
+def made_ranks(cell: Cell, target: str, families: int, size: int) -> pandas.DataFrame:
+    """Ranks of a cell: families differ in difficulty alike for all cells, each cell's luck is its own."""
+    items = families * size
+    ease = numpy.repeat(numpy.random.default_rng(number_of(target)).normal(0, 0.15, families), size)
+    skill = SKILL[cell.loss] + (0.0 if cell.framework == "longclip" else 0.02) - 0.0015 * (100 - cell.fraction)
+    frames = []
+    for direction in ("t2i", "i2t"):
+        luck = numpy.random.default_rng(number_of(f"{cell}/{target}/{direction}"))
+        found = luck.random(items) < numpy.clip(skill + ease, 0.02, 0.98)
+        rank = numpy.where(found, 0, 1 + luck.geometric(0.15, items)).clip(max=items - 1)
+        ids = [f"{number:05d}" for number in range(items)]
+        query = ids if direction == "i2t" else [f"{name}#0" for name in ids]
+        family = numpy.repeat([f"f{number:03d}" for number in range(families)], size)
+        frames.append(
+            pandas.DataFrame({"target": target, "direction": direction, "query": query, "id": ids, "family": family})
+        )
+        frames[-1]["rank"] = rank.astype("int32")
+        frames[-1]["gallery"] = numpy.int32(items)
+    return pandas.concat(frames, ignore_index=True)
+
+
+def made_log(cell: Cell, targets: list[str]) -> pandas.DataFrame:
+    rows = [{"kind": "train", "step": 0, "epoch": 0, "loss": 1.0}]
+    luck = numpy.random.default_rng(number_of(str(cell)))
+    for epoch in range(EPOCHS):
+        for target in targets:
+            score = SKILL[cell.loss] - 0.2 * 0.4**epoch + luck.normal(0, 0.01)
+            rows.append({"kind": "eval", "epoch": epoch, "target": target, "t2i_r1": score, "i2t_r1": score - 0.02})
+            rows[-1] |= {"queries": 64, "gallery": 64}
+    return pandas.DataFrame(rows)
+
+
+def made_config(**changes) -> dict:
+    full = {"backbones": ["tiny"], "train": ["scenes"]}
+    grids = {
+        "main": full | {"frameworks": ["longclip", "hnclip"], "losses": ["infonce", "hn"], "fractions": [100]},
+        "scales": full | {"frameworks": ["longclip"], "fractions": [100]},
+        "fractions": full | {"frameworks": ["longclip"], "losses": ["infonce", "hn"], "fractions": [5, 20, 50, 100]},
+    }
+    grids["main"]["seeds"], grids["scales"]["seeds"], grids["fractions"]["seeds"] = [1, 2, 3], [1], [1]
+    grids["scales"]["losses"] = ["infonce-s17", "infonce-s100", "margin"]
+    config = {
+        "study": "made",
+        "run": ["main", "scales", "fractions"],
+        "grids": grids,
+        "backbones": {"tiny": {"kind": "starter"}},
+        "benchmarks": {"scenes": {"train": "train", "validation": "validation", "test": ["test", "unseen"]}},
+        "frameworks": {"hnclip": {"kind": "hnclip"}, "longclip": {"kind": "longclip"}},
+        "losses": dict(sorted(LOSSES.items())),
+        "report": {"ks": [1, 5, 10, 25, 50], "bootstrap": 400, "confidence": 0.95},
+        "allow_mixed_commits": False,
+    }
+    return config | changes
+
+
+def made_study(root: Path, config: dict, families: int = 16, size: int = 4) -> Path:
+    """Write everything that `collect` reads under `root`; the path of study.json."""
+    from hnclip.cell import grid
+
+    targets = [f"scenes/{split}" for split in config["benchmarks"]["scenes"]["test"]]
+    cells = []
+    for cell in sorted(grid(config)):
+        run = root / "runs" / str(cell)
+        ranks = pandas.concat([made_ranks(cell, target, families, size) for target in targets])
+        store.write_rows(run / "ranks.parquet", ranks)
+        store.write_rows(run / "log.parquet", made_log(cell, ["scenes/validation", *targets]))
+        record = {"cell": str(cell), "commit": "a" * 40, "dirty": False, "versions": {"torch": "2.14.1"}}
+        store.write_json(run / "run.json", record | {"seconds": 12.5, "pairs": 1000, "pairs_per_second": 80.0})
+        cells.append({"cell": str(cell), "run": str(run), "eval": []})
+    zero_shot, embeddings = [], []
+    for target in targets:
+        split = target.split("/")[1]
+        named = {"backbone": "tiny", "benchmark": "scenes", "split": split}
+        path = root / "embeddings" / f"{split}.parquet"
+        store.write_rows(
+            path.with_suffix(".ranks.parquet"),
+            made_ranks(Cell("tiny", "", "longclip", "none", 100, 0), target, families, size),
+        )
+        zero_shot.append(named | {"ranks": str(path.with_suffix(".ranks.parquet"))})
+        store.write_rows(path, made_embeddings(families, size))
+        embeddings.append(named | {"path": str(path)})
+    record = {"config": config, "cells": cells, "zero_shot": zero_shot, "embeddings": embeddings}
+    store.write_json(root / "study.json", record)
+    return root / "study.json"
+
+
+def made_embeddings(families: int, size: int, width: int = 16) -> list[dict]:
+    luck = numpy.random.default_rng(5)
+    text = numpy.ones(width) + numpy.repeat(luck.normal(size=(families, width)), size, axis=0)
+    text = text + 0.3 * luck.normal(size=text.shape)
+    text /= numpy.linalg.norm(text, axis=1, keepdims=True)
+    return [
+        {"id": f"{number:05d}", "image": row.tolist(), "text": row.tolist()}
+        for number, row in enumerate(text.astype("float32"))
+    ]
+
+
+@pytest.fixture(scope="session")
+def study_json(tmp_path_factory) -> Path:
+    """A collected study, shared: tests read it and write elsewhere."""
+    path = made_study(tmp_path_factory.mktemp("made"), made_config())
+    collect(path, path.parent / "tables")
+    return path
+
+
+@pytest.fixture(scope="session")
+def study(study_json) -> Study:
+    return read_study(study_json, study_json.parent / "tables")
+
+
+@pytest.fixture
+def small_study(tmp_path) -> Path:
+    """A study of two cells that a test may damage, not yet collected."""
+    config = made_config(run=["small"])
+    grid = {"backbones": ["tiny"], "train": ["scenes"], "frameworks": ["longclip"], "losses": ["infonce", "hn"]}
+    config["grids"] = {"small": grid | {"fractions": [100], "seeds": [1]}}
+    return made_study(tmp_path, config, families=4, size=2)
