@@ -117,7 +117,7 @@ def _caches(config: Config) -> Iterator[str]:
                 yield f"backbones.{name}: shares its transform or its tokens with {other!r}, but not both"
 
 
-def _splits(config: Config) -> Iterator[str]:
+def _files(config: Config) -> Iterator[str]:
     """Options that the study's benchmarks do not have, splits that they would not write, files that are not there."""
     used = narrow({**config, "run": [name for name in config["run"] if name in config["grids"]]})
     for name in used["backbones"]:
