@@ -50,15 +50,21 @@ rule tables:
     output:
         report(
             "results/{study}/tables/main.csv",
-            caption="../workflow/report/main.rst",
+            caption="../workflow/report/main_table.rst",
             category="Tables",
-            labels={"table": "main", "format": "CSV"},
+            labels={"table": "recall of every method", "format": "CSV"},
+        ),
+        report(
+            "results/{study}/tables/differences.csv",
+            caption="../workflow/report/difference_table.rst",
+            category="Tables",
+            labels={"table": "paired differences", "format": "CSV"},
         ),
         report(
             "results/{study}/tables/fractions.csv",
-            caption="../workflow/report/table_fractions.rst",
+            caption="../workflow/report/fraction_table.rst",
             category="Tables",
-            labels={"table": "fractions", "format": "CSV"},
+            labels={"table": "R@1 by data fraction", "format": "CSV"},
         ),
         expand(
             "results/{{study}}/tables/{table}.{format}",

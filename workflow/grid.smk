@@ -17,7 +17,7 @@ from hnclip import cell as cells  # noqa: E402
 from hnclip import check as checks  # noqa: E402
 from hnclip import study as studies  # noqa: E402
 
-TABLES = ("main", "fractions")
+TABLES = ("main", "differences", "fractions")
 FIGURES = ("fractions", "epochs", "caption_cosines")
 
 # `python` in a job is the interpreter that runs Snakemake (or that of its conda environment), and it finds hnclip.
@@ -156,7 +156,7 @@ def collected(wildcards):
 
 
 def embeddings(wildcards):
-    return studies.record(config)["embeddings"]
+    return [entry["path"] for entry in studies.record(config)["embeddings"]]
 
 
 def results():
