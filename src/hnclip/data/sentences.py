@@ -2,7 +2,7 @@
 
 import re
 
-_END = re.compile(r"""(?<=[.!?])["'”’)\]]*\s+(?=["'“‘(\[]*[A-ZÀ-ÖØ-ÞА-ЯΑ-Ω0-9])""")
+_END = re.compile(r"""(?<=[.!?])["'”’)\]]*\s+(?=["'“‘(\[]*[A-ZÀ-ÖØ-ÞА-ЯΑ-Ω])""")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|vs|etc|approx|No|Fig|e\.g|i\.e|a\.m|p\.m)\.$")
 
 

@@ -1,0 +1,121 @@
+"""Reads a table of captions from JSONL, CSV, TSV or Parquet; every text stays as it is written there."""
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+from pyarrow import parquet
+
+from hnclip.data.problems import Problems
+from hnclip.options import nearest
+
+SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
+UNREADABLE = "lines that cannot be read (repair them)"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a table, and its rows with the words that say where each stands, such as `line 7`."""
+
+    path: Path
+    columns: list[str]
+    rows: list[tuple[str, dict[str, Any]]]
+
+
+def read_table(path: Path, problems: Problems) -> Table:
+    """The whole table; lines that cannot be read go to `problems`. Raises where there is no table at all."""
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"{path}: captions are read from {', '.join(SUFFIXES)} files, not {path.suffix or 'this one'!r}")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such captions file (looked in {Path.cwd()})")
+    if path.suffix.lower() == ".parquet":
+        return _parquet(path)
+    try:
+        if path.suffix.lower() == ".jsonl":
+            return _jsonl(path, problems)
+        return _csv(path, "\t" if path.suffix.lower() == ".tsv" else ",", problems)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
+
+
+def require(table: Table, wanted: dict[str, str]) -> None:
+    """Refuse a table that lacks a column; `wanted` maps the option that names it to the column."""
+    lacking = [
+        f"{option}: {column!r}{nearest(column, table.columns)}"
+        for option, column in wanted.items()
+        if column not in table.columns
+    ]
+    if lacking:
+        raise ValueError(
+            f"{table.path} has no column for {'; '.join(lacking)}; its columns: {', '.join(map(repr, table.columns))}. "
+            "Name them in the benchmark's options"
+        )
+
+
+def _parquet(path: Path) -> Table:
+    try:
+        table = parquet.read_table(path)
+    except pyarrow.ArrowException as error:
+        raise ValueError(f"{path} is no Parquet file ({error})") from error
+    rows = [(f"row {number}", row) for number, row in enumerate(table.to_pylist(), 1)]
+    return Table(path, table.column_names, rows)
+
+
+def _jsonl(path: Path, problems: Problems) -> Table:
+    columns: dict[str, None] = {}
+    rows = []
+    with path.open(encoding="utf-8-sig", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                problems.add(UNREADABLE, f"line {number}: {error}")
+                continue
+            if isinstance(row, dict):
+                columns.update(dict.fromkeys(row))
+                rows.append((f"line {number}", row))
+            else:
+                problems.add(UNREADABLE, f"line {number}: expected an object such as {{\"image\": ...}}")
+    return Table(path, list(columns), rows)
+
+
+def _csv(path: Path, delimiter: str, problems: Problems) -> Table:
+    rows = []
+    csv.field_size_limit(2**31 - 1)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = _csv_lines(csv.reader(file, delimiter=delimiter, strict=True), problems)
+        columns = next(lines, (1, []))[1]
+        twice = sorted({name for name in columns if columns.count(name) > 1})
+        if twice:
+            raise ValueError(f"{path}: two columns have the same name: {', '.join(map(repr, twice))}")
+        for number, fields in lines:
+            if len(fields) == len(columns):
+                rows.append((f"line {number}", dict(zip(columns, fields, strict=True))))
+            else:
+                problems.add(
+                    UNREADABLE,
+                    f"line {number}: {len(fields)} fields instead of {len(columns)} (is a field not in quotes?)",
+                )
+    return Table(path, columns, rows)
+
+
+def _csv_lines(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    """The line on which each row starts, and its fields; blank lines are left out."""
+    while True:
+        start = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problems.add(UNREADABLE, f"line {start}: {error} (a quote inside a field is written twice)")
+            continue
+        if fields:
+            yield start, fields

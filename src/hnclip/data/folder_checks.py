@@ -1,0 +1,143 @@
+"""The checks of a person's own images and captions, before hours are spent on them."""
+
+import hashlib
+import os
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hnclip.data.captions import Table
+from hnclip.data.images import decode
+from hnclip.data.problems import Problems
+
+Facts = dict[Path, tuple[str, int, int]]  # sha256, width, height of each image file
+_CHUNK = 1024
+
+
+@dataclass(frozen=True)
+class Row:
+    """One caption; `where` says where the table has it, `path` where its image lies."""
+
+    where: str
+    id: str
+    path: Path
+    caption: str
+    family: str
+    split: str
+
+
+def read_rows(table: Table, options: Any, start: Path, problems: Problems) -> list[Row]:
+    """The rows with all their texts; a list of captions becomes one row each. Others go to `problems`."""
+    rows = []
+    for where, row in table.rows:
+        image = _text(row, options.image_column, where, problems)
+        name = _text(row, options.id_column, where, problems) if options.id_column else image
+        split = _text(row, options.split_column, where, problems) if options.split_column else ""
+        family = _family(row, options.family_column) if options.family_column else name
+        captions = row.get(options.caption_column)
+        captions = captions if isinstance(captions, list) and captions else [captions]
+        captions = [_text({"caption": caption}, "caption", where, problems) for caption in captions]
+        if None in (image, name, split):
+            continue
+        path = _find(start / image)
+        rows += [Row(where, name, path, text, family or name, split) for text in captions if text is not None]
+    return rows
+
+
+def _text(row: dict[str, Any], column: str, where: str, problems: Problems) -> str | None:
+    value = row.get(column)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        problems.add(f"empty {column!r} (fill them in or remove the rows)", where)
+    elif not isinstance(value, str):
+        problems.add(f"{column!r} is no text (write it as one)", f"{where}: {value!r}")
+    else:
+        return value
+    return None
+
+
+def _family(row: dict[str, Any], column: str) -> str:
+    value = row.get(column)
+    return "" if value is None else str(value).strip()
+
+
+def _find(path: Path) -> Path:
+    """The path as it is spelled on disk: an accented letter has two spellings that look alike."""
+    for form in ("NFC", "NFD"):
+        other = Path(unicodedata.normalize(form, str(path)))
+        if not path.is_file() and other.is_file():
+            return other
+    return path
+
+
+def check_rows(rows: list[Row], problems: Problems, warnings: Problems) -> None:
+    """Repeated rows, ids that mean two images or stand in two splits; the same caption for several images."""
+    seen: dict[tuple[str, str], str] = {}
+    first: dict[str, Row] = {}
+    told: dict[str, set[str]] = {}
+    families: dict[str, set[str]] = {}
+    for row in rows:
+        before = first.setdefault(row.id, row)
+        if before.path != row.path:
+            problems.add("ids that name two images", f"{row.id!r}: {before.path} and {row.path} ({row.where})")
+        if before.split != row.split:
+            problems.add("ids in two splits (keep one)", f"{row.id!r}: {before.split} and {row.split} ({row.where})")
+        if (row.id, row.caption) in seen:
+            earlier = seen[row.id, row.caption]
+            problems.add("repeated image and caption (remove one)", f"{row.where}, as {earlier}: {row.id!r}")
+        seen.setdefault((row.id, row.caption), row.where)
+        told.setdefault(row.caption, set()).add(row.id)
+        families.setdefault(row.family, set()).add(row.split)
+    for caption, names in told.items():
+        if len(names) > 1:
+            warnings.add("captions that several images share", f"{len(names)} images: {caption[:60]!r}")
+    for family, splits in families.items():
+        if len(splits) > 1 and family not in first:
+            warnings.add("families in several splits", f"{family!r}: {', '.join(sorted(splits))}")
+
+
+def look_at_images(rows: list[Row], problems: Problems) -> Facts:
+    """Decode every image once; the missing and the unreadable go to `problems`."""
+    where: dict[Path, str] = {}
+    for row in rows:
+        where.setdefault(row.path, row.where)
+
+    def look(path: Path) -> tuple[str, int, int] | str:
+        try:
+            data = path.read_bytes()
+            image = decode(data, str(path), "ignore")
+        except (ValueError, OSError) as error:
+            missing = isinstance(error, FileNotFoundError)
+            return f"{path}: no such file" if missing else str(error)
+        return hashlib.sha256(data).hexdigest(), *image.size
+
+    facts: Facts = {}
+    paths = list(where)
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        for start in range(0, len(paths), _CHUNK):
+            chunk = paths[start : start + _CHUNK]
+            for path, result in zip(chunk, pool.map(look, chunk), strict=True):
+                if isinstance(result, str):
+                    problems.add("images that cannot be used (repair them or remove their rows)", f"{where[path]}: {result}")
+                else:
+                    facts[path] = result
+    return facts
+
+
+def check_leaks(rows: list[Row], facts: Facts, problems: Problems, warnings: Problems) -> None:
+    """The same image file under two ids: in two splits it is a leak, in one split a warning."""
+    by_bytes: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row.path in facts:
+            by_bytes.setdefault(facts[row.path][0], {}).setdefault(row.id, row)
+    for same in by_bytes.values():
+        if len(same) < 2:
+            continue
+        listed = ", ".join(f"{row.id!r} ({row.split})" for row in same.values())
+        if len({row.split for row in same.values()}) > 1:
+            problems.add("the same image in two splits (remove the copies, or give them one id)", listed)
+        else:
+            warnings.add("the same image under two ids", listed)

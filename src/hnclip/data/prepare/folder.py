@@ -1,0 +1,145 @@
+"""A person's own images with captions: read, checked whole, split."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from hnclip.data.assign import by_hash, by_lists
+from hnclip.data.captions import Table, read_table, require
+from hnclip.data.folder_checks import Row, check_leaks, check_rows, look_at_images, read_rows
+from hnclip.data.manifest import write_manifest
+from hnclip.data.problems import Problems
+from hnclip.data.sentences import split_sentences
+from hnclip.options import from_dict
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where the data is and how it is split; give exactly one of the three split options.
+
+    captions: a .jsonl, .csv, .tsv or .parquet file. images: the folder where relative image paths start (default:
+    the captions file's). id_column: names an image (default: its path as written). split_column: the split of each
+    row. split_lists: for each split a text file with one image id a line. split_hash: percent for each split.
+    family_column: images that belong together, kept in one split by split_hash. long_words: the share of captions
+    over so many words is printed (180 words are about 248 tokens).
+    """
+
+    captions: str
+    images: str | None = None
+    image_column: str = "image"
+    caption_column: str = "caption"
+    id_column: str | None = None
+    split_column: str | None = None
+    split_lists: dict[str, str] | None = None
+    split_hash: dict[str, int] | None = None
+    family_column: str | None = None
+    long_words: int = 180
+
+    def __post_init__(self):
+        given = [name for name in ("split_column", "split_lists", "split_hash") if getattr(self, name)]
+        if len(given) != 1:
+            raise ValueError(
+                "give exactly one of split_column, split_lists, split_hash "
+                f"(such as split_hash: {{train: 80, validation: 10, test: 10}}), not {' and '.join(given) or 'none'}"
+            )
+        shares = (self.split_hash or {"all": 100}).values()
+        if min(shares) < 1 or sum(shares) != 100:
+            raise ValueError(f"split_hash: whole percents that add up to 100, got {self.split_hash}")
+
+    def columns(self) -> dict[str, str]:
+        """The columns that the table must have, by the option that names each."""
+        names = ("image_column", "caption_column", "id_column", "split_column", "family_column")
+        return {name: getattr(self, name) for name in names if getattr(self, name)}
+
+
+def splits(options: dict[str, Any]) -> list[str]:
+    """The splits that `prepare` would write."""
+    wanted = from_dict(Options, options, "folder")
+    if not wanted.split_column:
+        return list(wanted.split_lists or wanted.split_hash or {})
+    table = read_table(Path(wanted.captions), Problems())
+    require(table, wanted.columns())
+    found = (row.get(wanted.split_column) for _, row in table.rows)
+    return list(dict.fromkeys(name for name in found if isinstance(name, str) and name.strip()))
+
+
+def prepare(options: dict[str, Any], folder: Path) -> None:
+    """Check the table and every image, then write each split's manifest.
+
+    Raises ValueError naming all problems; the whole list is then in `folder/problems.txt`.
+    """
+    wanted = from_dict(Options, options, "folder")
+    problems, warnings = Problems(), Problems()
+    table = read_table(Path(wanted.captions), problems)
+    require(table, wanted.columns())
+    rows = assign(wanted, table, problems, warnings)
+    check_rows(rows, problems, warnings)
+    facts = look_at_images(rows, problems)
+    check_leaks(rows, facts, problems, warnings)
+    problems.stop(f"the data of {wanted.captions} cannot be used", Path(folder) / "problems.txt")
+    for line in warnings.lines(5):
+        print(f"warning: {line}")
+    for split in dict.fromkeys([*splits(options), *(row.split for row in rows)]):
+        chosen = [row for row in rows if row.split == split]
+        _print_summary(split, chosen, wanted.long_words)
+        write_manifest(Path(folder) / f"{split}.parquet", _manifest_rows(chosen, facts))
+
+
+def assign(wanted: Options, table: Table, problems: Problems, warnings: Problems) -> list[Row]:
+    """The table's rows, each in its split; rows that no list names are left out with a warning."""
+    start = Path(wanted.images) if wanted.images else table.path.parent
+    rows = read_rows(table, wanted, start.absolute(), problems)
+    if wanted.split_hash:
+        rows = [replace(row, split=by_hash(row.family, wanted.split_hash)) for row in rows]
+    if wanted.split_lists:
+        split_of = by_lists(wanted.split_lists, (row.id for row in rows), problems)
+        unlisted = dict.fromkeys(row.id for row in rows if row.id not in split_of)
+        for name in unlisted:
+            warnings.add("images in no split list, left out", name)
+        rows = [replace(row, split=split_of[row.id]) for row in rows if row.id in split_of]
+    counts = Counter(row.split for row in rows)
+    for split in wanted.split_lists or wanted.split_hash or ():
+        if not counts[split]:
+            problems.add("splits without any image (give them some, or leave them out)", split)
+    if not rows:
+        problems.add("the table has no usable row", str(table.path))
+    return rows
+
+
+def _manifest_rows(rows: list[Row], facts: dict[Path, tuple[str, int, int]]) -> list[dict[str, Any]]:
+    """One row a caption; captions of one image come together, images in the order of the table."""
+    by_image: dict[str, list[Row]] = {}
+    for row in rows:
+        by_image.setdefault(row.id, []).append(row)
+    made = []
+    for row in (row for group in by_image.values() for row in group):
+        sentences = split_sentences(row.caption)
+        sha256, width, height = facts[row.path]
+        made.append(
+            {
+                "id": row.id,
+                "image": str(row.path),
+                "caption": row.caption,
+                "sentences": sentences,
+                "boxes": [None] * len(sentences),
+                "family": row.family,
+                "split": row.split,
+                "width": width,
+                "height": height,
+                "sha256": sha256,
+            }
+        )
+    return made
+
+
+def _print_summary(split: str, rows: Iterable[Row], long_words: int) -> None:
+    words = [len(row.caption.split()) for row in rows]
+    over = sum(count > long_words for count in words) / len(words)
+    images = len({row.id for row in rows})
+    print(
+        f"{split}: {images} images, {len(words)} captions of {median(words):.0f} words (median), "
+        f"{over:.1%} over {long_words} words"
+    )

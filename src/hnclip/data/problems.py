@@ -1,0 +1,37 @@
+"""Collects what is wrong with a person's data, so that all of it is named at once."""
+
+from pathlib import Path
+
+from hnclip.store import write_text
+
+_SHOWN = 20
+
+
+class Problems:
+    """Faults by kind; a kind is a phrase that says what is wrong and what to do."""
+
+    def __init__(self):
+        self._found: dict[str, list[str]] = {}
+
+    def add(self, kind: str, item: str) -> None:
+        self._found.setdefault(kind, []).append(item)
+
+    def lines(self, most: int | None = None) -> list[str]:
+        """Each kind with its count and its items, `most` of them where given."""
+        lines = []
+        for kind, items in self._found.items():
+            lines.append(f"{kind}: {len(items)}")
+            lines += [f"  {item}" for item in items[:most]]
+            if most is not None and len(items) > most:
+                lines.append(f"  and {len(items) - most} more")
+        return lines
+
+    def stop(self, what: str, record: Path) -> None:
+        """Raise ValueError where anything was found, with the first of each kind; `record` gets the whole list."""
+        if not self._found:
+            record.unlink(missing_ok=True)
+            return
+        count = sum(map(len, self._found.values()))
+        write_text(record, "\n".join([what, *self.lines()]) + "\n")
+        shown = "\n  ".join(self.lines(_SHOWN))
+        raise ValueError(f"{what}: {count} problems, nothing was written; the whole list is in {record}\n  {shown}")
