@@ -30,12 +30,16 @@ def narrow(config: Config) -> Config:
     return {**config, **kept}
 
 
-def evaluated(config: Config) -> list[tuple[str, str, str]]:
-    """Each (backbone, benchmark, split) that a cell of the study is tested on, in order."""
+def evaluated(config: Config) -> list[dict[str, str]]:
+    """Each backbone, benchmark and split that a cell of the study is tested on, in order."""
     pairs = set()
     for cell in cells.grid(config):
         pairs.update((cell.backbone, benchmark) for benchmark in [cell.train, *cells.targets(config, cell)])
-    return [(*pair, split) for pair in sorted(pairs) for split in cells.test_splits(config, pair[1])]
+    return [
+        {"backbone": backbone, "benchmark": benchmark, "split": split}
+        for backbone, benchmark in sorted(pairs)
+        for split in cells.test_splits(config, benchmark)
+    ]
 
 
 def user_files(config: Config, benchmark: str) -> list[str]:
@@ -65,11 +69,8 @@ def record(config: Config) -> dict[str, Any]:
             {"cell": str(cell), "run": cells.run_folder(config, cell), "eval": eval_paths(config, cell)}
             for cell in sorted(cells.grid(config))
         ],
-        "zero_shot": [
-            {"backbone": backbone, "benchmark": name, "ranks": cells.zero_shot_path(backbone, name, split)}
-            for backbone, name, split in frozen
-        ],
-        "embeddings": [cells.embeddings_path(*entry) for entry in frozen],
+        "zero_shot": [{**split, "ranks": cells.zero_shot_path(**split)} for split in frozen],
+        "embeddings": [{**split, "path": cells.embeddings_path(**split)} for split in frozen],
     }
 
 

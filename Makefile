@@ -1,0 +1,61 @@
+# `make demo`: from nothing to tables, figures and a report. `make test`: the tests. Both make .venv first.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STUDY := results/scenes
+SNAKEMAKE := $(BIN)/python -m snakemake
+DEPENDENCIES := pyproject.toml envs/constraints.txt
+INSTALLED := $(VENV)/installed
+
+.PHONY: demo report test test-slow lint format smoke help
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       the default study: tables, figures and an HTML report (about ten minutes on two cores)"
+	@echo "make test       the tests (under three minutes)"
+	@echo "make test-slow  the tests that run whole studies"
+	@echo "make smoke      every rule once, at the smallest sizes"
+	@echo "make lint       what format and lint tools say;  make format  lets them mend it"
+
+$(INSTALLED): $(DEPENDENCIES)
+	@"$(PYTHON)" -c 'import sys; sys.exit("hnclip needs Python 3.11 or newer, this is " + sys.version.split()[0] + ": run make PYTHON=/path/to/python3.11" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@echo "Installing the locked packages into $(VENV) (several GB with torch; once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar off -c envs/constraints.txt -e ".[dev]"
+	@touch $(INSTALLED)
+	@echo "Installed."
+
+demo: $(INSTALLED)
+	@$(SNAKEMAKE) --quiet rules host
+	@$(MAKE) --no-print-directory report
+	@$(BIN)/python -m hnclip.report.summary $(STUDY)/study.json $(STUDY)/tables
+	@echo "Tables   $(STUDY)/tables"
+	@echo "Figures  $(STUDY)/figures"
+	@echo "Report   $(STUDY)/report.html"
+
+report: $(STUDY)/report.html
+
+# Snakemake writes a report anew each time: only where a table or a figure is newer.
+$(STUDY)/report.html: $(wildcard $(STUDY)/tables/*.csv $(STUDY)/figures/*.png)
+	@$(SNAKEMAKE) --quiet all --report $@
+
+test: $(INSTALLED)
+	@$(BIN)/python -m pytest -q -n auto
+
+test-slow: $(INSTALLED)
+	@$(BIN)/python -m pytest -q -m slow
+
+smoke: $(INSTALLED)
+	@$(SNAKEMAKE) --configfile workflow/studies/smoke.yaml --quiet rules host
+
+lint: $(INSTALLED)
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m snakefmt --check Snakefile rules workflow
+	$(SNAKEMAKE) --lint
+
+format: $(INSTALLED)
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
+	$(BIN)/python -m snakefmt Snakefile rules workflow

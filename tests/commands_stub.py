@@ -1,0 +1,36 @@
+"""Stands in for `python -m hnclip.X` in tests of the graph: makes the outputs of a command, empty, and nothing else."""
+
+import json
+import sys
+from pathlib import Path
+
+
+def outputs(module: str, arguments: list[str]) -> list[Path]:
+    """The files that the command would write."""
+    last = Path(arguments[-1])
+    match module:
+        case "hnclip.data.prepare":
+            return [last / f"{split}.parquet" for split in json.loads(Path(arguments[0]).read_text())["splits"]]
+        case "hnclip.data.cache" | "hnclip.embed":
+            return [Path(name) for name in arguments[-2:]]
+        case "hnclip.train":
+            return [last / name for name in ("weights.safetensors", "log.parquet", "run.json", "ranks.parquet")]
+        case "hnclip.evaluate":
+            return [last]
+        case "hnclip.report.collect":
+            return [last / f"{name}.parquet" for name in ("ranks", "epochs", "runs")]
+        case "hnclip.report.tables":
+            return [
+                last / f"{name}.{kind}"
+                for name in ("main", "differences", "fractions")
+                for kind in ("csv", "md", "tex")
+            ]
+        case "hnclip.report.figures":
+            names = ("fractions", "epochs", "caption_cosines")
+            return [last / f"{name}.{kind}" for name in names for kind in ("pdf", "png")]
+    raise SystemExit(f"no stub for {module}")
+
+
+if __name__ == "__main__":
+    for path in outputs(sys.argv[1], sys.argv[2:]):
+        path.write_bytes(b"")

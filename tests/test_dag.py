@@ -1,0 +1,147 @@
+"""What a change of the config runs again: Snakemake's dry runs after a run in which stubs stand for the commands."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+STUB = Path(__file__).with_name("commands_stub.py")
+
+TRANSFORM = {"size": 32, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
+OVERLAY = {
+    "study": "dag",
+    "run": ["some"],
+    "grids": {
+        "some": {
+            "backbones": ["tiny"],
+            "train": ["scenes"],
+            "frameworks": ["longclip"],
+            "losses": ["infonce", "hn", "frozen"],
+            "fractions": [100],
+            "seeds": [1],
+            "transfer": ["scenes-long"],
+        }
+    },
+}
+
+
+def changed(**sections) -> dict:
+    return {**OVERLAY, **sections}
+
+
+def with_seeds(*seeds: int) -> dict:
+    return changed(grids={"some": {**OVERLAY["grids"]["some"], "seeds": list(seeds)}})
+
+
+class Study:
+    """A folder with the default config, in which the workflow runs with stubs for its commands."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        shutil.copy(ROOT / "config.yaml", folder)
+        stub = folder / "stub.sh"
+        stub.write_text(
+            'python() { if [ "$2" = hnclip.study ]; then command python "$@"; '
+            f"else shift; command python '{STUB}' \"$@\"; fi; }}\n"
+        )
+        self.environment = {**os.environ, "BASH_ENV": str(stub), "XDG_CACHE_HOME": str(folder / "cache")}
+
+    def snakemake(self, overlay: dict, *options: str) -> str:
+        path = self.folder / "overlay.yaml"
+        path.write_text(yaml.safe_dump(overlay))
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", "-s", ROOT / "Snakefile", "--directory", self.folder]
+            + ["--configfile", path, "--cores", "4", *options],
+            capture_output=True,
+            text=True,
+            env=self.environment,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def jobs(self, overlay: dict) -> set[str]:
+        """What a dry run would do: `rule` or, for jobs of a cell, `rule LOSS/SEED`."""
+        text = self.snakemake(overlay, "--dry-run")
+        found = set()
+        for name, body in re.findall(r"^(?:local)?rule (\S+):\n((?:    .*\n)+)", text, re.MULTILINE):
+            cell = re.search(r"cell=\S+/(\S+)/f100/(s\d+)", body)
+            found.add(f"{name} {cell[1]}/{cell[2]}" if cell else name)
+        return found
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Study:
+    """A finished study, in a folder with a space and a letter beyond ASCII in its name."""
+    folder = tmp_path_factory.mktemp("dag") / "a study ü"
+    folder.mkdir()
+    made = Study(folder)
+    made.snakemake(OVERLAY)
+    return made
+
+
+AFTER_TRAINING = {"collect", "tables", "figures", "all"}
+
+
+def test_a_finished_study_has_nothing_to_do(study):
+    assert study.jobs(OVERLAY) == set()
+
+
+def test_a_new_gamma_trains_only_the_cells_that_it_boosts(study):
+    found = study.jobs(changed(losses={"hn": {"gamma": 0.6}}))
+    assert found == {"configure hn/s1", "train hn/s1", "evaluate hn/s1", "study"} | AFTER_TRAINING
+
+
+def test_keys_that_no_cell_reads_run_nothing(study):
+    backbone = {"kind": "starter", "context": 77, "tokenizer": "clip", "transform": TRANSFORM}
+    overlay = changed(
+        losses={"unused": {"base": "infonce", "boost": "none", "scale": 3}},
+        benchmarks={"unused": {"kind": "scenes", "options": {}, "train": "a", "validation": "b", "test": ["c"]}},
+        frameworks={"unused": {"kind": "hnclip", "recipe": {"lr": 1.0}}},
+        backbones={"unused": backbone},
+        grids={**OVERLAY["grids"], "main": {"seeds": [7]}},
+    )
+    assert study.jobs(overlay) == set()
+
+
+def test_a_new_seed_trains_only_its_cells(study):
+    found = study.jobs(with_seeds(1, 2))
+    new = {f"{rule} {loss}/s2" for rule in ("configure", "train", "evaluate") for loss in ("infonce", "hn", "frozen")}
+    assert found == new | {"study"} | AFTER_TRAINING
+
+
+def test_a_report_option_trains_nothing(study):
+    assert study.jobs(changed(report={"bootstrap": 10})) == {"study"} | AFTER_TRAINING
+
+
+def test_a_recipe_change_trains_every_cell_and_prepares_nothing(study):
+    found = study.jobs(changed(recipe={"epochs": 9}))
+    assert {job.split()[0] for job in found} == {"configure", "train", "evaluate", "study"} | AFTER_TRAINING
+
+
+def test_the_frozen_boost_embeds_the_training_split(study):
+    assert (study.folder / "results/embeddings/tiny/scenes/train.parquet").exists()
+
+
+def test_a_rewritten_config_of_the_same_words_trains_nothing(study):
+    path = next(study.folder.glob("results/dag/runs/**/config.json"))
+    path.write_bytes(path.read_bytes())
+    assert study.jobs(OVERLAY) == set()
+
+
+def test_a_dry_run_loads_no_torch(study):
+    code = (
+        "import sys; from snakemake.cli import main\n"
+        f"sys.argv = ['snakemake', '-s', {str(ROOT / 'Snakefile')!r}, '--directory', {str(study.folder)!r}, '-n']\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print('torch' in sys.modules, 'hnclip.cell' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=study.environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "False True"
