@@ -163,7 +163,7 @@ class Trainer:
                 scale.clamp_(*self.recipe.scale_clamp)
 
     def _evaluate(self) -> pd.DataFrame:
-        """Ranks on validation and every test split after the current epoch; their R@1 go to the log."""
+        """Ranks on every test split after the current epoch; their R@1 and that on validation go to the log."""
         self.framework.eval()
         found = []
         for split in self.evaluated:
@@ -176,7 +176,7 @@ class Trainer:
                 flush=True,
             )
             found.append(ranks)
-        return pd.concat(found, ignore_index=True)
+        return pd.concat(found[1:], ignore_index=True)  # validation comes first, and is only watched
 
     def _save(self, path: Path) -> None:
         save_checkpoint(path, self.config, self.progress, self.framework, self.optimiser, self.scaler)

@@ -62,19 +62,18 @@ class Backbone(nn.Module):
         return normalize(self.project_patches(states[:, 0]).float(), dim=-1), states
 
     def text(self, ids_NT: torch.Tensor, length_N: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Unit embeddings [N, D] and token states [N, T, W] of captions; T is the longest of the batch.
+        """Unit embeddings [N, D] and token states [N, T, W] of captions padded to T tokens.
 
         `length_N` counts start to end token. Rows are computed in groups of like length, so padding costs
-        nothing; states after a caption's end token are zero.
+        nothing; states after a caption's end token mean nothing and are to be left out by length.
         """
         lengths = length_N.tolist()
-        longest = max(lengths)
         order, groups = length_groups(lengths)
         states = []
         for rows in groups:
             width = max(lengths[row] for row in rows)
-            states.append(pad(self._text_states(ids_NT[rows, :width]), (0, 0, 0, longest - width)))
-        states_NTW = torch.cat(states)[order] if len(states) > 1 else states[0]
+            states.append(pad(self._text_states(ids_NT[rows, :width]), (0, 0, 0, ids_NT.shape[1] - width)))
+        states_NTW = torch.cat(states)[order]
         last = states_NTW[torch.arange(len(lengths), device=states_NTW.device), length_N - 1]
         return normalize(self.project_words(last).float(), dim=-1), states_NTW
 

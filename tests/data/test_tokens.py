@@ -1,0 +1,34 @@
+"""Tokens are open_clip's own, ragged, cut with their end token kept, and counted when cut."""
+
+import numpy as np
+import pytest
+
+from hnclip.data.tokens import read_tokens, tokenize, tokenizer, write_tokens
+from hnclip.models.openclip import open_clip
+
+CAPTIONS = ["A cat!", "Ein schöner Tag am See, 3 boats & more", "long words " * 200, "None"]
+
+
+def test_equal_to_open_clips_tokenizer_and_cut_like_it(tmp_path):
+    write_tokens(tmp_path / "t.npz", tokenize(CAPTIONS, "clip", 248))
+    tokens = read_tokens(tmp_path / "t.npz")
+    ids_NT, length_N = tokens.batch(np.arange(4))
+    expected = open_clip().SimpleTokenizer(context_length=248)(CAPTIONS)
+    assert (ids_NT == expected[:, : ids_NT.shape[1]]).all()
+    assert tokens.truncated == 1 and length_N.max() == 248
+    assert [int(ids_NT[row, length - 1]) for row, length in enumerate(length_N)] == [49407] * 4
+
+
+def test_a_batch_is_as_wide_as_its_longest():
+    ids_NT, length_N = tokenize(CAPTIONS, "clip", 248).batch(np.array([3, 0]))
+    assert ids_NT.shape[1] == length_N.max() and length_N.tolist() == [3, 5]
+
+
+def test_empty_captions_are_refused_by_row():
+    with pytest.raises(ValueError, match=r"empty captions in rows \[1, 2\]"):
+        tokenize(["a", " \n", ""], "clip", 77)
+
+
+def test_an_unknown_tokenizer_is_refused():
+    with pytest.raises(ValueError, match="unknown tokenizer 'bert'; known: clip"):
+        tokenizer("bert", 77)

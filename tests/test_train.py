@@ -1,0 +1,212 @@
+"""The trainer: exact large batches, exact resumption, honest records."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+from world import make_cell
+
+from hnclip import train
+from hnclip.data.sample import epoch_batches
+from hnclip.frameworks import names
+from hnclip.store import read_json
+from hnclip.train import Trainer
+
+
+def weights(run):
+    return load_file(run / "weights.safetensors")
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def trained(folder, **changes):
+    config, run = make_cell(folder, **changes)
+    train.main(config, run)
+    return run
+
+
+@pytest.fixture
+def killed(monkeypatch):
+    """Trains a cell, stopped after so many optimiser steps as a kill would stop it, then to its end."""
+
+    def train_in_two(folder, steps, **changes):
+        config, run = make_cell(folder, **changes)
+        whole_step = Trainer._optimise
+
+        def step_until_killed(trainer, *inputs):
+            if trainer.progress.step == steps:
+                raise KeyboardInterrupt
+            whole_step(trainer, *inputs)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Trainer, "_optimise", step_until_killed)
+            with pytest.raises(KeyboardInterrupt):
+                train.main(config, run)
+        assert (run / "checkpoint.pt").exists() == (steps >= 3)
+        assert not (run / "weights.safetensors").exists()
+        train.main(config, run)
+        return run
+
+    return train_in_two
+
+
+@pytest.mark.parametrize("kind", names())
+def test_two_epochs_lower_the_frameworks_own_loss(tmp_path, kind):
+    run = trained(tmp_path, framework={"kind": kind}, recipe={"epochs": 6})
+    log = pd.read_parquet(run / "log.parquet")
+    by_epoch = log[log["kind"] == "train"].groupby("epoch")["loss"].mean()
+    assert by_epoch.iloc[-1] < by_epoch.iloc[0]
+
+
+@pytest.mark.parametrize("kind", names())
+@pytest.mark.parametrize(
+    "recipe", [{}, {"chunk": 3, "batch": 8}, {"accumulate": 2}], ids=["plain", "chunk", "accumulate"]
+)
+def test_a_killed_run_resumes_bit_identically(tmp_path, killed, kind, recipe):
+    loss = {"base": "infonce", "boost": "captions", "gamma": 0.5}
+    recipe = {"epochs": 3, "checkpoint_every": 3, **recipe}
+    straight = trained(tmp_path / "straight", framework={"kind": kind}, loss=loss, recipe=recipe)
+    resumed = killed(tmp_path / "killed", 5, framework={"kind": kind}, loss=loss, recipe=recipe)
+    assert same(weights(straight), weights(resumed))
+    for name in ("log.parquet", "ranks.parquet"):
+        pd.testing.assert_frame_equal(pd.read_parquet(straight / name), pd.read_parquet(resumed / name))
+    assert not (resumed / "checkpoint.pt").exists()
+
+
+LONGER = {"epochs": 12, "checkpoint_every": 1}
+
+
+def test_a_run_killed_by_the_system_resumes_bit_identically(tmp_path):
+    config, run = make_cell(tmp_path / "killed", recipe=LONGER)
+    command = [sys.executable, "-m", "hnclip.train", str(config), str(run)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if line.startswith("epoch 2 "):
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert (run / "checkpoint.pt").exists() and not (run / "weights.safetensors").exists()
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "resumed at optimiser step" in again.stdout
+    straight = trained(tmp_path / "straight", recipe=LONGER)
+    assert same(weights(straight), weights(run))
+
+
+def test_a_checkpoint_of_another_config_is_left_aside(tmp_path, killed, capsys):
+    config, run = make_cell(tmp_path, recipe={"lr": 1e-3})
+    (run / "checkpoint.pt").unlink(missing_ok=True)
+    trainer = Trainer(read_json(config), run)
+    trainer.progress = train.Progress(step=4)
+    trainer._save(run / "checkpoint.pt")
+    config, run = make_cell(tmp_path, recipe={"lr": 1e-2})
+    train.main(config, run)
+    assert "belongs to another config" in capsys.readouterr().out
+    assert same(weights(run), weights(trained(tmp_path / "fresh", recipe={"lr": 1e-2})))
+
+
+def gradient(folder, **recipe):
+    """The gradient of the first optimiser step, by weight."""
+    config, run = make_cell(
+        folder, recipe={"clip_norm": None, **recipe}, loss=recipe.pop("loss", LOSS), framework=HNCLIP
+    )
+    trainer = Trainer(read_json(config), run)
+    trainer.progress = train.Progress()
+    found = {}
+    trainer.optimiser.step = lambda: found.update(
+        {name: weight.grad.clone() for name, weight in trainer.framework.named_parameters() if weight.grad is not None}
+    )
+    trainer._optimise(next(trainer._epoch_steps(0)), 1.0)
+    return found
+
+
+LOSS = {"base": "infonce", "boost": "captions", "gamma": 0.5}
+HNCLIP = {"kind": "hnclip"}
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 8])
+def test_chunks_give_the_gradient_of_the_whole_batch(tmp_path, chunk):
+    whole = gradient(tmp_path / "whole", batch=8)
+    parts = gradient(tmp_path / "parts", batch=8, chunk=chunk)
+    assert whole.keys() == parts.keys()
+    largest = max(values.abs().max() for values in whole.values())
+    assert max((whole[name] - parts[name]).abs().max() for name in whole) / largest < 1e-5
+
+
+def test_accumulation_is_another_experiment_than_a_large_batch(tmp_path):
+    large = gradient(tmp_path / "large", batch=8)
+    accumulated = gradient(tmp_path / "accumulated", batch=4, accumulate=2)
+    largest = max(values.abs().max() for values in large.values())
+    assert max((large[name] - accumulated[name]).abs().max() for name in large) / largest > 1e-2
+
+
+def test_accumulation_is_the_mean_of_its_batches(tmp_path):
+    accumulated = gradient(tmp_path / "accumulated", batch=4, accumulate=2)
+    config, run = make_cell(tmp_path / "single", recipe={"clip_norm": None, "batch": 4}, loss=LOSS, framework=HNCLIP)
+    trainer = Trainer(read_json(config), run)
+    trainer.progress = train.Progress()
+    for images in epoch_batches(trainer.images, 4, 0, 0)[:2]:
+        trainer._backward(images, lambda ids: train.Step(ids, 0, 2), 0.5)
+    for name, weight in trainer.framework.named_parameters():
+        torch.testing.assert_close(weight.grad, accumulated[name], rtol=1e-5, atol=1e-7)
+
+
+def test_the_scale_is_clamped_after_the_step_and_keeps_its_gradient(tmp_path):
+    run = trained(tmp_path, recipe={"scale_clamp": [0.0, 2.0], "epochs": 1})
+    log = pd.read_parquet(run / "log.parquet")
+    assert log["scale"].max() <= np.exp(2.0) + 1e-5
+    grads = gradient(tmp_path / "grads", scale_clamp=[0.0, 2.0])
+    assert grads["backbone.clip.logit_scale"].abs() > 0
+
+
+def test_a_fixed_scale_stays(tmp_path):
+    run = trained(tmp_path, loss={"base": "infonce", "boost": "none", "scale": 33.0})
+    log = pd.read_parquet(run / "log.parquet")
+    assert log["scale"].dropna().to_list() == pytest.approx([33.0] * int(log["scale"].notna().sum()), rel=1e-5)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_batch(tmp_path):
+    config, run = make_cell(
+        tmp_path, recipe={"scale_clamp": None}, loss={"base": "infonce", "scale": 1e38, "boost": "none"}
+    )
+    with pytest.raises(ValueError, match=r"not finite at optimiser step 0 .*train-\d+, train-\d+"):
+        train.main(config, run)
+    assert not (run / "weights.safetensors").exists()
+
+
+def test_frozen_boost_needs_and_uses_the_cached_embeddings(tmp_path):
+    loss = {"base": "infonce", "boost": "frozen", "gamma": 0.5}
+    config, run = make_cell(tmp_path / "cell", loss=loss)
+    record = read_json(config)
+    rows = np.eye(13, 8, dtype=np.float32)
+    table = tmp_path / "embeddings.parquet"
+    pd.DataFrame({"id": [f"train-{i}" for i in range(13)], "text": list(rows)}).to_parquet(table)
+    record["data"]["train"]["embeddings"] = str(table)
+    Trainer(record, run).run()
+    plain = trained(tmp_path / "plain")
+    assert not same(weights(run), weights(plain))
+
+
+def test_results_name_what_they_were_made_with(tmp_path):
+    run = trained(tmp_path, captions_an_image=3)
+    record = read_json(run / "run.json")
+    assert record["pairs"] == 2 * 13 and record["threads"] == 1 and record["config"]["recipe"]["batch"] == 4
+    ranks = pd.read_parquet(run / "ranks.parquet")
+    assert set(ranks["target"]) == {"world/test"}
+    assert (
+        ranks.groupby(["target", "direction"]).size() == ranks.groupby(["target", "direction"])["gallery"].first()
+    ).all()
+    log = pd.read_parquet(run / "log.parquet")
+    assert (log["kind"] == "eval").sum() == 2 * 2
+
+
+def test_bf16_keeps_fp32_masters(tmp_path):
+    run = trained(tmp_path, recipe={"precision": "bf16-mixed", "epochs": 1})
+    assert {tensor.dtype for tensor in weights(run).values()} == {torch.float32}
