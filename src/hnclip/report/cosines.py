@@ -76,7 +76,7 @@ def draw_caption_cosines(study: Study) -> Figure:
         return style.empty("No caption cosines: the study lists no embeddings of its test splits.")
     columns = min(3, len(found))
     rows = -(-len(found) // columns)
-    figure, axes = style.panels(rows, columns, right=0.1)
+    figure, axes = style.panels(rows, columns, right=0.0)
     panels = [panel for row in axes for panel in row]
     for panel, (name, cosines) in zip(panels, found.items(), strict=False):
         _panel(panel, name, cosines)
@@ -84,13 +84,12 @@ def draw_caption_cosines(study: Study) -> Figure:
         panel.axis("off")
     filled = numpy.flatnonzero(sum(c.all_pairs + c.hardest for c in found.values()))
     panels[0].set_xlim(BINS[filled[0]] - 0.02, min(1.0, BINS[filled[-1] + 1]) + 0.02)
-    panels[0].set_ylim(0, panels[0].get_ylim()[1] * 1.22)
+    panels[0].set_ylim(0, panels[0].get_ylim()[1] * 1.3)
     for row in axes:
         row[0].set_ylabel("share per 0.01 (%)")
     for panel in panels[len(found) - columns : len(found)]:
         panel.set_xlabel("cosine of two captions")
         panel.tick_params(labelbottom=True)
-    figure.tight_layout()
     return figure
 
 
@@ -103,7 +102,7 @@ def _panel(axes: Axes, name: str, cosines: Cosines) -> None:
         share = 100 * histogram / histogram.sum()
         axes.stairs(share, BINS, fill=True, color=colour, alpha=0.25)
         axes.stairs(share, BINS, color=colour, linewidth=1)
-        axes.axvline(mean, color=colour, linewidth=1, linestyle=(0, (3, 2)))
+        axes.axvline(mean, ymax=0.78, color=colour, linewidth=1, linestyle=(0, (3, 2)))
         axes.text(
             0.02, height, f"{words}: mean {mean:.2f}", color=colour, transform=axes.transAxes, va="top", fontsize=8
         )

@@ -37,14 +37,13 @@ def draw_fractions(study: Study) -> Figure:
     targets = test_targets(study)
     if not found or not targets:
         return style.empty("No data fractions: the study trains no cell on more than one share of its data.")
-    figure, axes = style.panels(len(found), len(targets), right=1.15)
+    figure, axes = style.panels(len(found), len(targets), right=1.4)
     for row, (setting, lines) in zip(axes, found.items(), strict=True):
         for panel, target in zip(row, targets, strict=True):
             _fraction_panel(study, panel, setting, target, lines)
-    figure.tight_layout(w_pad=1.5)
     for row, (setting, lines) in zip(axes, found.items(), strict=True):
         for panel, target in zip(row, targets, strict=True):
-            style.name_lines(panel, _fraction_ends(study, setting, target, lines))
+            style.name_lines(panel, _fraction_ends(study, setting, target, lines, panel.get_xlim()[1]))
     _label_edges(axes, "share of the training pairs (%, log scale)")
     return figure
 
@@ -73,14 +72,16 @@ def _fraction_panel(study: Study, axes: Axes, setting: Setting, target: str, lin
     _name_panel(study, axes, setting, target)
 
 
-def _fraction_ends(study: Study, setting: Setting, target: str, lines: dict) -> list[tuple[str, float, str]]:
+def _fraction_ends(
+    study: Study, setting: Setting, target: str, lines: dict, edge: float
+) -> list[tuple[str, float, float, str]]:
     ends = []
     for method, shares in lines.items():
         score = estimates.estimate(study, method, target, MEAN, fraction=shares[-1])
         if score:
-            ends.append((method.label, score["score"], style.COLOURS[method.kind]))
+            ends.append((method.label, shares[-1], score["score"], style.COLOURS[method.kind]))
     level = _zero_shot_score(study, setting.backbone, target)
-    return ends + ([("zero-shot", level, style.COLOURS["zero_shot"])] if level is not None else [])
+    return ends + ([("zero-shot", edge, level, style.COLOURS["zero_shot"])] if level is not None else [])
 
 
 def draw_epochs(study: Study) -> Figure:
@@ -93,21 +94,20 @@ def draw_epochs(study: Study) -> Figure:
     }
     if not found or not targets:
         return style.empty("No epochs: no cell on the whole training data evaluated a test split while it trained.")
-    figure, axes = style.panels(len(found), len(targets), right=1.15)
+    figure, axes = style.panels(len(found), len(targets), right=1.4)
     ends = {}
     for row, (setting, lines) in zip(axes, found.items(), strict=True):
         for panel, target in zip(row, targets, strict=True):
             ends[panel] = _epoch_panel(study, panel, setting, target, lines)
-    figure.tight_layout(w_pad=1.5)
     for panel, names in ends.items():
         style.name_lines(panel, names)
-    _label_edges(axes, "epochs trained")
+    _label_edges(axes, "epochs trained (0: zero-shot)")
     return figure
 
 
 def _epoch_panel(
     study: Study, axes: Axes, setting: Setting, target: str, lines: list[Method]
-) -> list[tuple[str, float, str]]:
+) -> list[tuple[str, float, float, str]]:
     start = _zero_shot_score(study, setting.backbone, target)
     ends = []
     for method, look in style.look(lines).items():
@@ -121,7 +121,9 @@ def _epoch_panel(
             axes.plot(score_ES.index, score_ES.to_numpy(), linewidth=0.5, alpha=0.6, color=look["color"])
         mean_E = score_ES.mean(axis=1)
         axes.plot(mean_E.index, mean_E, linewidth=1.8, **line)
-        ends.append((method.label, float(mean_E.iloc[-1]), look["color"]))
+        ends.append((method.label, mean_E.index[-1], float(mean_E.iloc[-1]), look["color"]))
+    if not ends:
+        axes.text(0.5, 0.5, "not evaluated each epoch", ha="center", color=style.GREY, transform=axes.transAxes)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.margins(x=0.0)
     _name_panel(study, axes, setting, target)

@@ -24,7 +24,9 @@ COLOURS = {
 }
 DASHES = ["-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)), (0, (8, 2)), (0, (1, 3))]
 MARKERS = {"plain": "o", "scale": "v", "boosted": "s", "margin": "D", "frozen": "^", "other": "P", "chosen": "X"}
-PANEL = (3.4, 2.7)  # inches
+PANEL = (2.7, 2.1)  # a panel's width and height, inches
+MARGINS = (0.6, 0.45, 0.32)  # left of the first panel, below the last one, above each
+GAP = 0.25
 GREY = "#4d4d4d"
 # Without these every build of the same data would be another file.
 METADATA = {
@@ -64,9 +66,16 @@ def look(methods: Sequence[Method]) -> dict[Method, dict]:
 
 def panels(rows: int, columns: int, right: float = 0.0) -> tuple[Figure, list[list[Axes]]]:
     """A grid of panels that share axes; `right` inches beside each are left for its lines' names."""
-    width, height = PANEL
-    figure, axes = pyplot.subplots(
-        rows, columns, squeeze=False, sharex=True, sharey=True, figsize=(columns * (width + right), rows * height + 0.3)
+    (width, height), (left, bottom, top) = PANEL, MARGINS
+    whole = left + columns * (width + right) + (columns - 1) * GAP, bottom + rows * (height + top)
+    figure, axes = pyplot.subplots(rows, columns, squeeze=False, sharex=True, sharey=True, figsize=whole)
+    figure.subplots_adjust(
+        left=left / whole[0],
+        right=1 - right / whole[0],
+        bottom=bottom / whole[1],
+        top=1 - top / whole[1],
+        wspace=(right + GAP) / width,
+        hspace=top / height,
     )
     return figure, axes.tolist()
 
@@ -95,26 +104,24 @@ def _start(block: list) -> float:
     return block[0] / len(block[1])
 
 
-def name_lines(axes: Axes, ends: list[tuple[str, float, str]]) -> None:
-    """Write each line's name (words, height, colour) to the right of the panel, moved apart, with a hair to its end."""
+def name_lines(axes: Axes, ends: list[tuple[str, float, float, str]]) -> None:
+    """Write each line's name (words, the end's x and y, colour) right of the panel, moved apart, with a hair to it."""
     if not ends:
         return
     low, high = axes.get_ylim()
     inches = axes.get_position().height * axes.figure.get_figheight()
-    gap = (high - low) * 0.15 / inches
-    heights = spread([height for _, height, _ in ends], gap, low, high)
-    for (words, height, colour), at in zip(ends, heights, strict=True):
+    heights = spread([y for _, _, y, _ in ends], 0.15 * (high - low) / inches, low, high)
+    for (words, x, y, colour), height in zip(ends, heights, strict=True):
         axes.annotate(
             words,
-            xy=(1.0, height),
-            xytext=(1.05, at),
-            xycoords=("axes fraction", "data"),
+            xy=(x, y),
+            xytext=(1.05, height),
             textcoords=("axes fraction", "data"),
             color=colour,
             va="center",
             fontsize=8,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 0},
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 4},
         )
 
 

@@ -12,7 +12,7 @@ from hnclip.report import estimates
 from hnclip.report.estimates import MEAN
 from hnclip.report.format import signed, with_interval
 from hnclip.report.load import Study, read_study, test_targets
-from hnclip.report.methods import Method, settings, zero_shot
+from hnclip.report.methods import Method, Setting, scale_words, settings, zero_shot
 
 ROWS = ("plain", "chosen", "boosted", "margin")
 
@@ -21,8 +21,7 @@ def summary(study: Study, tables: Path) -> str:
     """R@1 of each framework on the first test split, and the two differences behind the verdict."""
     targets = test_targets(study)
     lines = [f"Study {study.config['study']}"]
-    if targets:
-        lines += _result(study, targets[0])
+    lines += _result(study, targets[0]) if targets else ["No test split was ranked."]
     return "\n".join([*lines, "", *_places(Path(tables), targets)]) + "\n"
 
 
@@ -38,7 +37,7 @@ def _result(study: Study, target: str) -> list[str]:
     for setting in found:
         lines += ["", f"{setting.framework} trained on {setting.train}, from {setting.backbone}"]
         rows = [method for method in estimates.method_rows(study, setting) if method.kind in ROWS]
-        lines += [_line(study, method, target, method.label) for method in rows]
+        lines += [_line(study, method, target, _words(study, method)) for method in rows]
         lines += [_difference(study, a, b, target) for a, b in _verdict_pairs(study, setting)]
     return [line for line in lines if line is not None]
 
@@ -48,14 +47,18 @@ def _line(study: Study, method: Method, target: str, words: str) -> str | None:
     if score is None:
         return None
     seeds = "" if method.kind == "zero_shot" else f"  {_seeds(score)}"
-    return f"  {words:<34} {with_interval(score):>20}{seeds}"
+    return f"  {words:<40} {with_interval(score):>21}{seeds}"
+
+
+def _words(study: Study, method: Method) -> str:
+    return f"plain, scale chosen: {scale_words(study, method)}" if method.kind == "chosen" else method.label
 
 
 def _seeds(score: dict[str, float]) -> str:
     return f"{score['seeds']} seed{'s' if score['seeds'] > 1 else ''}"
 
 
-def _verdict_pairs(study: Study, setting) -> list[tuple[Method, Method]]:
+def _verdict_pairs(study: Study, setting: Setting) -> list[tuple[Method, Method]]:
     return [
         (a, b)
         for a, b in estimates.comparisons(study, setting)
@@ -67,9 +70,10 @@ def _difference(study: Study, a: Method, b: Method, target: str) -> str | None:
     found = estimates.paired(study, a, b, target)
     if found is None:
         return None
-    words = f"boosted − {'plain at chosen scale' if b.kind == 'chosen' else 'plain'}"
+    several = len({a.label for a, _ in _verdict_pairs(study, Setting(a.backbone, a.train, a.framework))}) > 1
+    words = f"{f'({a.label})' if several else 'boosted'} − {'plain at chosen scale' if b.kind == 'chosen' else b.label}"
     bounds = f"{signed(found['score'])} [{signed(found['low'])}, {signed(found['high'])}]"
-    return f"  {words:<34} {bounds:>20}  {_seeds(found)}, {estimates.verdict(found)}"
+    return f"  {words:<40} {bounds:>21}  {_seeds(found)}, {estimates.verdict(found)}"
 
 
 def _places(tables: Path, targets: list[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """The main, difference and fraction tables of a study as CSV, Markdown and LaTeX.
 
-python -m hnclip.report.tables results/STUDY/study.json results/STUDY/tables
+python -m hnclip.report.tables results/STUDY/study.json results/STUDY/tables results/STUDY/tables
 """
 
 import argparse
@@ -34,9 +34,10 @@ def write_tables(study: Study, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m hnclip.report.tables", description=__doc__.splitlines()[0])
     parser.add_argument("study", type=Path, help="study.json")
-    parser.add_argument("tables", type=Path, help="folder of the collected tables; the new files go there too")
+    parser.add_argument("tables", type=Path, help="folder of the collected tables")
+    parser.add_argument("out", type=Path, help="folder for the finished ones")
     given = parser.parse_args()
-    write_tables(read_study(given.study, given.tables), given.tables)
+    write_tables(read_study(given.study, given.tables), given.out)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,141 @@
+"""What `collect` gathers, and what it refuses to mix."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas
+import pytest
+
+from hnclip import store
+from hnclip.report.collect import collect
+
+
+def change_run(study_json: Path, loss: str, **changes) -> None:
+    path = next(study_json.parent.glob(f"runs/**/{loss}/f100/s1/run.json"))
+    store.write_json(path, store.read_json(path) | changes)
+
+
+def ranks_file(study_json: Path, loss: str) -> Path:
+    return next(study_json.parent.glob(f"runs/**/{loss}/f100/s1/ranks.parquet"))
+
+
+def test_every_row_carries_its_cell(study):
+    columns = ["backbone", "train", "framework", "loss", "fraction", "seed"]
+    assert list(study.ranks.columns[:6]) == columns == list(study.epochs.columns[:6])
+    zero_shot = study.ranks[study.ranks["framework"] == "zero_shot"]
+    assert set(zero_shot["loss"]) == {"none"} and set(zero_shot["fraction"]) == {0} and set(zero_shot["train"]) == {""}
+    assert len(zero_shot) == 2 * 2 * 64 and len(study.runs) == 12 + 3 + 6
+    assert set(study.epochs["epoch"]) == {0, 1, 2, 3} and "scenes/validation" in set(study.epochs["target"])
+
+
+def test_a_collected_rank_is_the_files_rank(study, study_json):
+    file = pandas.read_parquet(ranks_file(study_json, "hn"))
+    rows = study.ranks[(study.ranks["loss"] == "hn") & (study.ranks["seed"] == 1) & (study.ranks["fraction"] == 100)]
+    rows = rows[rows["framework"] == ("hnclip" if "hnclip" in str(ranks_file(study_json, "hn")) else "longclip")]
+    assert rows["rank"].tolist() == file["rank"].tolist() and rows["query"].tolist() == file["query"].tolist()
+
+
+@pytest.mark.parametrize("change", [{"commit": "b" * 40}, {"dirty": True}, {"commit": None}])
+def test_mixed_commits_are_refused_naming_the_cells_and_the_way_out(small_study, change):
+    change_run(small_study, "hn", **change)
+    with pytest.raises(ValueError) as caught:
+        collect(small_study, small_study.parent / "tables")
+    message = str(caught.value)
+    assert "tiny/scenes/longclip/hn/f100/s1" in message and "tiny/scenes/longclip/infonce/f100/s1" in message
+    assert "a" * 40 in message and "allow_mixed_commits" in message
+    assert not (small_study.parent / "tables").exists()
+
+
+def test_mixed_commits_are_taken_where_the_config_allows(small_study):
+    change_run(small_study, "hn", commit="b" * 40)
+    record = store.read_json(small_study)
+    store.write_json(small_study, record | {"config": record["config"] | {"allow_mixed_commits": True}})
+    collect(small_study, small_study.parent / "tables")
+    assert set(pandas.read_parquet(small_study.parent / "tables/runs.parquet")["commit"]) == {"a" * 40, "b" * 40}
+
+
+def test_every_missing_file_is_named(small_study):
+    lost = [ranks_file(small_study, "hn"), ranks_file(small_study, "infonce").with_name("run.json")]
+    for path in lost:
+        path.unlink()
+    with pytest.raises(FileNotFoundError) as caught:
+        collect(small_study, small_study.parent / "tables")
+    assert all(str(path) in str(caught.value) for path in lost)
+
+
+def damage_fewer(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return frame[frame["query"] != "00003"]
+
+
+def damage_gallery(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return frame.assign(gallery=frame["gallery"] + 1)
+
+
+def damage_query(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return frame.assign(query=frame["query"].replace("00003", "99999"))
+
+
+def damage_target(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return frame[frame["target"] != "scenes/unseen"]
+
+
+def damage_repeat(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return pandas.concat([frame, frame.head(1)])
+
+
+def damage_columns(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return frame.drop(columns="family")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (damage_fewer, "7 queries against a gallery of 8, where others have 8 against 8"),
+        (damage_gallery, "8 queries against a gallery of 9, where others have 8 against 8"),
+        (damage_query, "other queries or families"),
+        (damage_target, "holds no ranks of scenes/unseen"),
+        (damage_repeat, "ranks 1 queries twice, such as '00000#0'"),
+        (damage_columns, "lacks the columns family"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_named(small_study, damage, words):
+    path = ranks_file(small_study, "hn")
+    store.write_rows(path, damage(pandas.read_parquet(path)))
+    with pytest.raises(ValueError) as caught:
+        collect(small_study, small_study.parent / "tables")
+    assert str(path) in str(caught.value) and words in str(caught.value)
+    assert str(ranks_file(small_study, "infonce")) not in str(caught.value)
+
+
+def test_a_broken_file_is_named(small_study):
+    ranks_file(small_study, "hn").write_bytes(b"PAR1 and no more")
+    with pytest.raises(ValueError, match="cannot be read as Parquet"):
+        collect(small_study, small_study.parent / "tables")
+
+
+def test_further_benchmarks_are_collected(small_study):
+    record = store.read_json(small_study)
+    record["config"]["benchmarks"]["other"] = {"train": "train", "validation": "validation", "test": ["test"]}
+    for entry in record["cells"]:
+        frame = pandas.read_parquet(f"{entry['run']}/ranks.parquet")
+        frame = frame[frame["target"] == "scenes/test"].assign(target="other/test")
+        entry["eval"] = [f"{entry['run']}/eval/other.parquet"]
+        store.write_rows(Path(entry["eval"][0]), frame)
+    store.write_json(small_study, record)
+    collect(small_study, small_study.parent / "tables")
+    ranks = pandas.read_parquet(small_study.parent / "tables/ranks.parquet")
+    assert len(ranks[ranks["target"] == "other/test"]) == 2 * 2 * 8
+
+
+def test_the_command_ends_with_one_message_and_loads_no_torch(tmp_path):
+    store.write_json(tmp_path / "study.json", {"config": {}, "zero_shot": [], "cells": [{"run": "gone", "eval": []}]})
+    code = (
+        "import sys, hnclip.report.figures, hnclip.report.tables, hnclip.report.summary, hnclip.report.collect as c;"
+        "assert 'torch' not in sys.modules; from hnclip.command import run; run(c.main)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "study.json"), str(tmp_path / "tables")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("error: missing files:\n  gone/run.json")
+    assert "Traceback" not in done.stderr and json.loads((tmp_path / "study.json").read_text())["cells"]

@@ -1,0 +1,106 @@
+"""Figures exist, repeat byte for byte, say when there is nothing to see, and draw the right numbers."""
+
+import dataclasses
+import hashlib
+
+import numpy
+import pytest
+from PIL import Image
+
+from hnclip.report.cosines import BINS, caption_cosines, read_text
+from hnclip.report.curves import draw_epochs, draw_fractions
+from hnclip.report.figures import FIGURES, write_figures
+from hnclip.report.methods import KINDS
+from hnclip.report.style import COLOURS, spread
+
+
+def digests(folder) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def written(study, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("figures")
+    write_figures(study, folder)
+    return folder
+
+
+def test_every_figure_is_there_as_pdf_and_png(written):
+    assert set(digests(written)) == {f"{name}.{ending}" for name in FIGURES for ending in ("pdf", "png")}
+    for name in FIGURES:
+        pixels = numpy.asarray(Image.open(written / f"{name}.png").convert("L"))
+        assert pixels.shape[1] > 800 and (pixels < 128).mean() > 0.002
+        assert (written / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert b"CreationDate" not in (written / f"{name}.pdf").read_bytes()
+
+
+def test_the_same_study_gives_the_same_bytes(study, written, tmp_path):
+    write_figures(study, tmp_path)
+    assert digests(tmp_path) == digests(written)
+
+
+def test_a_study_without_data_says_so(study, tmp_path):
+    bare = dataclasses.replace(study, ranks=study.ranks[:0], epochs=study.epochs[:0], embeddings=())
+    write_figures(bare, tmp_path)
+    assert len(digests(tmp_path)) == 6
+    for draw in FIGURES.values():
+        (words,) = draw(bare).axes[0].texts
+        assert words.get_text().startswith("No ")
+
+
+def test_epochs_begin_at_zero_shot_and_end_at_the_last_epoch(study):
+    panel = draw_epochs(study).axes[0]
+    thick = [line for line in panel.lines if line.get_linewidth() > 1]
+    assert len(thick) == 5 and all(list(line.get_xdata()) == [0, 1, 2, 3, 4] for line in thick)
+    zero_shot = study.ranks[(study.ranks["framework"] == "zero_shot") & (study.ranks["target"] == "scenes/test")]
+    assert thick[0].get_ydata()[0] == pytest.approx(100 * (zero_shot["rank"] < 1).mean())
+    plain = study.epochs[(study.epochs["loss"] == "infonce") & (study.epochs["framework"] == "longclip")]
+    plain = plain[(plain["fraction"] == 100) & (plain["epoch"] == 3) & (plain["target"] == "scenes/test")]
+    assert thick[0].get_ydata()[-1] == pytest.approx(50 * (plain["t2i_r1"] + plain["i2t_r1"]).mean())
+
+
+def test_every_line_is_named_beside_it(study):
+    names = [text.get_text() for text in draw_fractions(study).axes[0].texts]
+    assert names == ["plain", "boosted, γ = 0.5", "zero-shot"]
+
+
+def test_every_kind_has_its_own_colour():
+    assert set(COLOURS) == set(KINDS) and len(set(COLOURS.values())) == len(KINDS)
+
+
+def test_names_are_moved_apart_and_keep_their_order():
+    heights = [10.0, 10.1, 3.0, 10.2, 19.9]
+    placed = spread(heights, 1.0, 0.0, 20.0)
+    order = numpy.argsort(heights)
+    gaps = numpy.diff(numpy.array(placed)[order])
+    assert (gaps >= 1.0 - 1e-9).all() and placed[2] == 3.0 and placed[1] == pytest.approx(10.1)
+    assert spread([0.0, 0.0], 1.0, 0.0, 20.0) == [0.0, 1.0]
+
+
+def test_caption_cosines_equal_loops_and_leave_out_captions_of_the_same_image(monkeypatch):
+    monkeypatch.setattr("hnclip.report.cosines.BLOCK", 3)
+    luck = numpy.random.default_rng(4)
+    text_ND = luck.normal(size=(7, 5)).astype("float32")
+    text_ND /= numpy.linalg.norm(text_ND, axis=1, keepdims=True)
+    ids = numpy.array(["a", "a", "b", "c", "c", "c", "d"])
+    found, hardest = [], []
+    for i in range(7):
+        others = [float(text_ND[i] @ text_ND[j]) for j in range(7) if ids[i] != ids[j]]
+        found += others
+        hardest.append(max(others))
+    got = caption_cosines(ids, text_ND)
+    assert got.mean == pytest.approx(numpy.mean(found), abs=1e-6) and got.captions == 7
+    assert got.mean_hardest == pytest.approx(numpy.mean(hardest), abs=1e-6)
+    assert numpy.array_equal(got.all_pairs, numpy.histogram(numpy.float32(found), BINS)[0])
+    assert got.hardest.sum() == 7
+
+
+def test_one_image_has_no_companions():
+    with pytest.raises(ValueError, match="at least two images"):
+        caption_cosines(numpy.array(["a", "a"]), numpy.eye(2, dtype="float32"))
+
+
+def test_embeddings_are_read_as_rows(study):
+    ids, text_ND = read_text(study.embeddings[0]["path"])
+    assert text_ND.shape == (64, 16) and len(ids) == 64
+    assert numpy.allclose(numpy.linalg.norm(text_ND, axis=1), 1, atol=1e-5)

@@ -1,0 +1,48 @@
+"""The summary says the main result, with N and intervals, and where things lie."""
+
+import dataclasses
+import re
+import sys
+
+import pytest
+
+from hnclip.report import summary as module
+from hnclip.report.load import read_study
+from hnclip.report.summary import summary
+
+
+def test_the_main_result_in_plain_words(study, study_json):
+    text = summary(study, study_json.parent / "tables")
+    lines = text.splitlines()
+    assert "on scenes/test (64 t2i queries, 64 i2t queries), last epoch [95% interval]" in lines[1]
+    for words in ("zero-shot", "plain", "plain, scale chosen: s = 17", "boosted, γ = 0.5", "constant margin, γ = 0.5"):
+        assert any(re.match(rf"  {re.escape(words)} +\d+\.\d \[\d+\.\d, \d+\.\d\]", line) for line in lines), words
+    assert any(line.startswith("  boosted − plain  ") and "3 seeds, interval" in line for line in lines)
+    assert any(line.startswith("  boosted − plain at chosen scale") and "1 seed, interval" in line for line in lines)
+    for place in ("tables/main.md", "figures", "report.html"):
+        assert any(line.endswith(place) or place in line for line in lines)
+    assert len(lines) < 30 and "\x1b" not in text and all(len(line) <= 120 for line in lines[:-3])
+
+
+def test_the_printed_score_is_the_ranks_score(study, study_json):
+    rows = study.ranks[(study.ranks["framework"] == "zero_shot") & (study.ranks["target"] == "scenes/test")]
+    score = f"{100 * (rows['rank'] < 1).mean():.1f}"
+    line = next(line for line in summary(study, study_json.parent).splitlines() if line.startswith("  zero-shot"))
+    assert line.split()[1] == score
+
+
+def test_a_study_without_trained_cells_is_summed_up(study, study_json):
+    ranks = study.ranks[study.ranks["framework"] == "zero_shot"]
+    text = summary(dataclasses.replace(study, ranks=ranks), study_json.parent)
+    assert "zero-shot" in text and "plain" not in text
+
+
+def test_missing_tables_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"ranks\.parquet.*hnclip\.report\.collect"):
+        read_study(tmp_path / "study.json", tmp_path)
+
+
+def test_the_command_prints_it(study_json, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["summary", str(study_json), str(study_json.parent / "tables")])
+    module.main()
+    assert capsys.readouterr().out.startswith("Study made\n")

@@ -1,0 +1,187 @@
+"""The tables' numbers against the ranks, their words, and their escapes."""
+
+import dataclasses
+
+import pandas
+import pytest
+
+from hnclip.report import estimates
+from hnclip.report.difference_table import difference_table
+from hnclip.report.format import percent, signed, with_interval
+from hnclip.report.fraction_table import fraction_table
+from hnclip.report.main_table import main_table
+from hnclip.report.methods import Setting, chosen_plain, kind_of, label_of, methods, scale_words
+from hnclip.report.tables import write_tables
+from hnclip.report.writer import Table, latex, markdown
+
+LONGCLIP = Setting("tiny", "scenes", "longclip")
+
+
+def share(
+    study, k: int, target: str, direction: str, framework: str, loss: str, seeds=(1, 2, 3), fraction=100
+) -> float:
+    """R@K in percent by hand: the mean over seeds of the share of ranks below K."""
+    rows = study.ranks
+    for name, value in {"target": target, "direction": direction, "framework": framework, "loss": loss}.items():
+        rows = rows[rows[name] == value]
+    rows = rows[rows["fraction"] == fraction]
+    return sum(100 * (rows.loc[rows["seed"] == seed, "rank"] < k).mean() for seed in seeds) / len(seeds)
+
+
+def test_main_csv_holds_the_recalls(study):
+    _, rows = main_table(study)
+    assert len(rows) == (1 + 6 + 2) * 2 * 3
+    row = rows[(rows["framework"] == "hnclip") & (rows["loss"] == "hn") & (rows["target"] == "scenes/unseen")]
+    row = row[row["direction"] == "i2t"].iloc[0]
+    for k in (1, 5, 10, 25, 50):
+        assert row[f"R@{k}"] == pytest.approx(share(study, k, "scenes/unseen", "i2t", "hnclip", "hn"), abs=1e-9)
+        assert row[f"R@{k} low"] <= row[f"R@{k}"] <= row[f"R@{k} high"]
+    assert (row["queries"], row["gallery"], row["seeds"]) == (64, 64, 3)
+
+
+def test_mean_of_directions_is_their_mean(study):
+    _, rows = main_table(study)
+    keys = ["framework", "loss", "label", "target"]
+    score = rows.pivot(index=keys, columns="direction", values="R@1")
+    assert (score["mean"] - (score["t2i"] + score["i2t"]) / 2).abs().max() < 1e-9
+
+
+def test_main_rows_in_order_with_the_chosen_scale(study):
+    tables, _ = main_table(study)
+    assert [table.title.split()[2].rstrip(",") for table in tables] == ["scenes/test", "scenes/unseen"]
+    assert [tuple(row[:3]) for row in tables[0].rows] == [
+        ("zero-shot", "–", "–"),
+        ("longclip", "plain", "3"),
+        ("longclip", "plain, s = 17", "1"),
+        ("longclip", "plain, s = 100", "1"),
+        ("longclip", "plain, scale chosen on validation", "1"),
+        ("longclip", "boosted, γ = 0.5", "3"),
+        ("longclip", "constant margin, γ = 0.5", "1"),
+        ("hnclip", "plain", "3"),
+        ("hnclip", "boosted, γ = 0.5", "3"),
+    ]
+    notes = " ".join(tables[0].notes)
+    assert "s = 17 (infonce-s17) for longclip" in notes and "64 captions search 64 images" in notes
+    assert "Last epoch" in notes and "Ties count against" in notes and "16 families" in notes
+
+
+def test_the_scale_is_chosen_on_validation_at_the_last_epoch_and_never_on_test(study):
+    """infonce-s17 is best on validation at the end; another scale made best on tests or earlier must not win."""
+    assert chosen_plain(study, LONGCLIP).loss == "infonce-s17"
+    epochs = study.epochs.copy()
+    tempting = (epochs["loss"] == "infonce-s100") & ((epochs["target"] != "scenes/validation") | (epochs["epoch"] < 3))
+    epochs.loc[tempting, ["t2i_r1", "i2t_r1"]] = 0.99
+    assert chosen_plain(dataclasses.replace(study, epochs=epochs), LONGCLIP).loss == "infonce-s17"
+    best = (epochs["loss"] == "infonce") & (epochs["target"] == "scenes/validation") & (epochs["epoch"] == 3)
+    epochs.loc[best, ["t2i_r1", "i2t_r1"]] = 0.9
+    chosen = chosen_plain(dataclasses.replace(study, epochs=epochs), LONGCLIP)
+    assert chosen.loss == "infonce" and scale_words(study, chosen) == "the learned scale"
+
+
+def test_no_choice_of_scale_where_there_is_one_scale(study):
+    assert chosen_plain(study, Setting("tiny", "scenes", "hnclip")) is None
+
+
+def test_differences_are_paired_over_shared_seeds(study):
+    _, rows = difference_table(study)
+    here = rows[(rows["target"] == "scenes/test") & (rows["framework"] == "longclip")].set_index(["a", "b"])
+    assert list(here.index) == [("hn", "infonce"), ("margin", "infonce"), ("hn", "margin"), ("hn", "infonce-s17")]
+
+    def mean(loss, seeds):
+        both = (share(study, 1, "scenes/test", d, "longclip", loss, seeds) for d in ("t2i", "i2t"))
+        return sum(both) / 2
+
+    for (a, b), seeds in {("hn", "infonce"): (1, 2, 3), ("hn", "margin"): (1,), ("hn", "infonce-s17"): (1,)}.items():
+        assert here.loc[(a, b), "points"] == pytest.approx(mean(a, seeds) - mean(b, seeds), abs=1e-9)
+        assert here.loc[(a, b), "seeds"] == len(seeds)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.1, 2, "interval above 0"),
+        (-2, -0.1, "interval below 0"),
+        (-1, 1, "interval includes 0"),
+        (0, 1, "interval includes 0"),
+        (float("nan"), float("nan"), "no interval"),
+    ],
+)
+def test_a_difference_is_read_in_plain_words(low, high, words):
+    assert estimates.verdict({"low": low, "high": high}) == words
+
+
+def test_fraction_table_holds_every_share(study):
+    tables, rows = fraction_table(study)
+    assert tables[0].header == ["framework", "loss", "5 %", "20 %", "50 %", "100 %"]
+    assert [row[1] for row in tables[0].rows] == [
+        "plain",
+        "boosted, γ = 0.5",
+        "difference: boosted, γ = 0.5 minus plain",
+    ]
+    row = rows[(rows["loss"] == "hn") & (rows["fraction"] == 20) & (rows["target"] == "scenes/test")].iloc[0]
+    both = [share(study, 1, "scenes/test", d, "longclip", "hn", (1,), 20) for d in ("t2i", "i2t")]
+    assert row["score"] == pytest.approx(sum(both) / 2, abs=1e-9) and len(rows) == 2 * 2 * 4
+
+
+def test_missing_grids_are_said(study):
+    whole = study.ranks[study.ranks["fraction"].isin([0, 100]) & study.ranks["loss"].isin(["none", "infonce"])]
+    bare = dataclasses.replace(study, ranks=whole)
+    tables, rows = fraction_table(bare)
+    assert rows.empty and "no such grid" in tables[0].notes[0] and "|" not in markdown(tables)
+    tables, rows = difference_table(bare)
+    assert rows.empty and "No two methods" in tables[0].notes[0]
+
+
+def test_labels_and_kinds():
+    plain = {"base": "infonce", "boost": "none"}
+    assert (kind_of(plain), kind_of(plain | {"scale": 17})) == ("plain", "scale")
+    assert kind_of({"base": "siglip", "boost": "none"}) == "other" == kind_of(plain | {"smoothing": 0.1})
+    assert label_of("frozen", {"base": "infonce", "boost": "frozen", "gamma": 0.5}) == "boosted, frozen Ḡ, γ = 0.5"
+    assert label_of("odd", {"base": "siglip", "boost": "none"}) == "odd"
+
+
+def test_losses_with_the_same_words_are_told_apart(study):
+    config = study.config | {"losses": study.config["losses"] | {"margin": study.config["losses"]["hn"]}}
+    labels = [method.label for method in methods(dataclasses.replace(study, config=config), LONGCLIP)]
+    assert "boosted, γ = 0.5 (hn)" in labels and "boosted, γ = 0.5 (margin)" in labels
+
+
+def test_files_are_written_in_three_formats(study, tmp_path):
+    write_tables(study, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"{name}.{ending}" for name in ("main", "differences", "fractions") for ending in ("csv", "md", "tex")
+    }
+    rows = pandas.read_csv(tmp_path / "main.csv", keep_default_na=False)
+    assert (
+        list(rows.columns[:10]) == "backbone train framework loss label target direction queries gallery seeds".split()
+    )
+    assert rows["R@1"].astype(str).str.fullmatch(r"\d+\.\d+").all()
+    tex = (tmp_path / "main.tex").read_text()
+    assert tex.count("\\begin{table}") == 2 == tex.count("\\bottomrule") and "$\\gamma$ = 0.5" in tex
+    text = (tmp_path / "main.md").read_text()
+    assert all(line.count("|") == text.splitlines()[2].count("|") for line in text.splitlines() if line[:1] == "|")
+
+
+def test_numbers_as_printed():
+    assert (percent(41.26), percent(100.0), percent(float("nan"))) == ("41.3", "100.0", "–")
+    assert (signed(1.26), signed(-0.34), signed(-0.04), signed(0.0)) == ("+1.3", "−0.3", "0.0", "0.0")
+    assert with_interval({"score": 41.26, "low": 38.0, "high": 44.55}).startswith("41.3 [38.0, 44.")
+    assert with_interval(None) == "–"
+
+
+def test_special_characters_are_escaped():
+    table = Table("50 % & more", ["a_b", "c|d"], [["x_1 {y}", "[1, 2]"], ["back\\slash", "~^#$"]], ["γ < 1\nand *so*"])
+    text = markdown([table])
+    assert "| a\\_b | c\\|d |" in text and "- γ \\< 1 and \\*so\\*" in text
+    tex = latex([table])
+    assert "\\caption{50 \\% \\& more}" in tex and "x\\_1 \\{y\\} & {}[1, 2] \\\\" in tex
+    assert "back\\textbackslash{}slash & \\textasciitilde{}\\textasciicircum{}\\#\\$ \\\\" in tex
+    assert "$\\gamma$ $<$ 1 and *so*" in tex and "\\multicolumn" not in tex
+
+
+def test_spans_and_rules():
+    table = Table("t", ["m", "R@1", "R@5"], [["a", "1", "2"], ["b", "3", "4"]], [], [("", 1), ("both", 2)], [1])
+    tex = latex([table])
+    assert "\\multicolumn{1}{c}{} & \\multicolumn{2}{c}{both} \\\\\n\\cmidrule(lr){2-3}" in tex
+    assert tex.index("a & 1") < tex.rindex("\\midrule") < tex.index("b & 3")
+    assert "| m | both R@1 | both R@5 |" in markdown([table])
