@@ -46,8 +46,12 @@ def _schema_errors(config: Config, schema: dict[str, Any]) -> Iterator[tuple[tup
     """Each breach of the schema: where, what, and whether it keeps the rest from being read."""
     from jsonschema import Draft202012Validator
 
-    for error in sorted(Draft202012Validator(schema).iter_errors(config), key=lambda error: str(error.absolute_path)):
+    errors = sorted(Draft202012Validator(schema).iter_errors(config), key=lambda error: str(error.absolute_path))
+    mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
+    for error in errors:
         path = tuple(error.absolute_path)
+        if path in mistyped and error.validator != "type":
+            continue
         if error.validator == "additionalProperties":
             known = list(error.schema["properties"])
             for key in sorted(set(error.instance) - set(known)):

@@ -52,7 +52,7 @@ def user_files(config: Config, benchmark: str) -> list[str]:
 def weights_files(config: Config, backbone: str) -> list[str]:
     """The weights file that the config names for a backbone, if any."""
     entry = config["backbones"][backbone]
-    return [entry["weights"]] if entry["kind"] == "checkpoint" else []
+    return [entry["weights"]] if entry["kind"] == "checkpoint" and "weights" in entry else []
 
 
 def eval_paths(config: Config, cell: Cell) -> list[str]:

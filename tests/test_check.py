@@ -1,0 +1,138 @@
+"""The config's check: everything wrong in one message, with the nearest known names."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hnclip.check import check
+from hnclip.recipe import Recipe
+from hnclip.report.load import ReportOptions
+
+ROOT = Path(__file__).parents[1]
+SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+
+
+@pytest.fixture
+def config() -> dict:
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def message(config: dict) -> str:
+    with pytest.raises(ValueError) as caught:
+        check(config, SCHEMA)
+    return str(caught.value)
+
+
+def merge(base: dict, overlay: dict) -> dict:
+    """As Snakemake merges an overlay: dictionaries key by key, everything else replaced."""
+    merged = dict(base)
+    for key, value in overlay.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = merge(merged[key], value) if both else value
+    return merged
+
+
+def test_the_default_is_accepted_and_left_as_it_is(config):
+    before = copy.deepcopy(config)
+    check(config, SCHEMA)
+    assert config == before
+
+
+@pytest.mark.parametrize("name", ["smoke", "gamma", "stamps"])
+def test_the_shipped_studies_are_accepted(config, name):
+    overlay = yaml.safe_load((ROOT / f"workflow/studies/{name}.yaml").read_text())
+    merged = merge(config, overlay)
+    check(merged, SCHEMA)
+    assert set(overlay["run"]) <= set(merged["grids"])
+
+
+def test_the_template_for_own_data_lacks_nothing_but_the_data(config):
+    overlay = yaml.safe_load((ROOT / "workflow/studies/own_data.yaml").read_text())
+    text = message(merge(config, overlay))
+    assert text.splitlines()[1:] == ["  benchmarks.own.options: there is no file data/captions.jsonl"]
+
+
+def test_all_faults_are_named_at_once(config):
+    config["run"] = ["main", "fraction"]
+    config["recipe"]["epocs"] = 3
+    config["recipe"]["lr"] = -1
+    config["recipe"]["precision"] = "bf16"
+    config["grids"]["main"]["losses"] = ["infonc", "hn"]
+    config["frameworks"]["longclip"]["kind"] = "longclp"
+    config["benchmarks"]["scenes"]["kind"] = "scene"
+    config["losses"]["hn"]["boost"] = "caption"
+    lines = message(config).splitlines()
+    assert "8 problems" in lines[0]
+    for number, (place, near) in enumerate(
+        [
+            ("losses.hn.boost", "captions"),
+            ("recipe.lr", "-1"),
+            ("recipe.precision", "bf16-mixed"),
+            ("recipe", "epochs"),
+            ("run[1]", "fractions"),
+            ("grids.main.losses", "infonce"),
+            ("benchmarks.scenes.kind", "scenes"),
+            ("frameworks.longclip.kind", "longclip"),
+        ]
+    ):
+        assert any(line.strip().startswith(f"{place}:") and near in line for line in lines), (number, lines)
+    assert len(lines) == 9
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (["recipe", "lr"], "3e-4", ["recipe.lr", "3.0e-04"]),
+        (["study"], "my study", ["study", "part of a path"]),
+        (["losses", "hn"], {"base": "infonce", "boost": "captions"}, ["losses.hn", "'gamma'"]),
+        (["losses", "infonce", "gamma"], 0.5, ["losses.infonce.gamma", "no boost"]),
+        (["backbones", "tiny", "weights"], "w.safetensors", ["backbones.tiny.weights", "does not read it"]),
+        (["backbones", "tiny", "kind"], "checkpoint", ["backbones.tiny", "needs 'weights'"]),
+        (["benchmarks", "scenes", "test"], ["train"], ["benchmarks.scenes", "trained on and evaluated on"]),
+        (["benchmarks", "scenes", "test"], ["tests"], ["benchmarks.scenes", "'tests'", "did you mean 'test'"]),
+        (["benchmarks", "scenes", "options", "famly"], 3, ["benchmarks.scenes", "'famly'", "did you mean 'family'"]),
+        (["grids", "main", "fractions"], [0.5], ["grids.main.fractions[0]", "integer"]),
+        (["grids", "main", "transfer"], ["scenes-lang"], ["grids.main.transfer", "did you mean 'scenes-long'"]),
+        (["run"], "main", ["run", "array"]),
+    ],
+)
+def test_a_fault_is_named_with_the_way_out(config, path, value, words):
+    entry = config
+    for key in path[:-1]:
+        entry = entry[key]
+    entry[path[-1]] = value
+    text = message(config)
+    assert "a problem:" in text.splitlines()[0], text
+    for word in words:
+        assert word in text
+
+
+def test_backbones_that_share_one_cache_must_share_both(config):
+    config["backbones"]["short"] = {**config["backbones"]["tiny"], "context": 77}
+    assert "backbones.short: shares" in message(config)
+
+
+def test_every_field_of_the_recipe_is_in_the_schema_and_in_the_default(config):
+    fields = set(Recipe.__dataclass_fields__)
+    assert set(SCHEMA["$defs"]["recipe"]["properties"]) == fields
+    assert set(config["recipe"]) == fields
+
+
+def test_every_report_option_is_in_the_schema_and_in_the_default(config):
+    fields = set(ReportOptions.__dataclass_fields__)
+    assert set(SCHEMA["$defs"]["report"]["properties"]) == fields
+    assert set(config["report"]) == fields
+
+
+def test_every_key_of_the_default_is_commented():
+    """A key of an entry may be explained by the first entry of its section; each section's first entry explains all."""
+    lines = (ROOT / "config.yaml").read_text().splitlines()
+    for section in ("recipe", "report"):
+        start = lines.index(next(line for line in lines if line.startswith(f"{section}:")))
+        for line in lines[start + 1 :]:
+            if not line.startswith(" "):
+                break
+            assert "#" in line, line
+    assert all("#" in line for line in lines if line and line[0].isalpha()), "a section has no comment"

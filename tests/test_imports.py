@@ -1,0 +1,99 @@
+"""Imports point one way, and what needs no torch does not load it."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
+
+# A module may import from its own layer and those before it.
+LAYERS = [
+    {"cell", "store", "options", "command", "__init__"},
+    {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode"},
+    {"frameworks", "starter"},
+    {"train", "embed", "evaluate"},
+]
+# These stand beside the layers: what they may import of hnclip.
+BESIDE = {
+    "report": {"cell", "store", "options", "command", "report"},
+    "study": {"cell", "store", "command"},
+    "check": {"cell", "options", "study", "frameworks", "data"},
+}
+LIGHT = ["hnclip", "hnclip.cell", "hnclip.store", "hnclip.study", "hnclip.check", "hnclip.command", "hnclip.options"]
+
+
+def layer(module: str) -> int | None:
+    return next((number for number, names in enumerate(LAYERS) if module in names), None)
+
+
+def module_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """The parts of hnclip that a file imports anywhere, functions included."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            names = [node.module] if node.module != "hnclip" else [f"hnclip.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("hnclip.")}
+    return found
+
+
+def test_every_module_has_its_place():
+    modules = {module_of(path) for path in SOURCE.rglob("*.py")}
+    assert modules - set().union(*LAYERS) - set(BESIDE) == set()
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_one_way(path):
+    module = module_of(path)
+    if module in BESIDE:
+        allowed = BESIDE[module]
+    else:
+        allowed = set().union(*LAYERS[: layer(module) + 1]) - ({"frameworks"} if module == "starter" else set())
+    assert imported(path) <= allowed
+
+
+def torchless(folder: str) -> list[str]:
+    """The modules of a package folder, by their dotted names."""
+    paths = sorted((SOURCE / folder).rglob("*.py"))
+    return [".".join(["hnclip", *path.relative_to(SOURCE).with_suffix("").parts]) for path in paths]
+
+
+def test_what_needs_no_torch_does_not_load_it():
+    names = [name.removesuffix(".__init__") for name in [*torchless("report"), *torchless("data/prepare")]]
+    names = [*LIGHT, "hnclip.frameworks", "hnclip.data.manifest", "hnclip.data.images", *names]
+    code = (
+        "import sys\nfrom importlib import import_module\n"
+        f"for name in {[name for name in names if not name.endswith('__main__')]}:\n"
+        "    import_module(name)\n"
+        "    assert not {'torch', 'open_clip', 'torchvision'} & set(sys.modules), name\n"
+        "print('done')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=SOURCE.parent)
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_the_public_names_are_loaded_when_asked_for():
+    code = (
+        "import sys, hnclip\nassert hnclip.Cell('a', 'b', 'c', 'd', 5, 1) and 'torch' not in sys.modules\n"
+        "assert hnclip.BoostedClipLoss.__name__ == 'BoostedClipLoss' and 'torch' in sys.modules\n"
+        "assert {'Cell', 'BoostedClipLoss', '__version__'} <= set(dir(hnclip))\nprint('done')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=SOURCE.parent)
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_an_unknown_public_name_is_refused_with_the_known_ones():
+    import hnclip
+
+    with pytest.raises(AttributeError, match="BoostedClipLoss, Cell"):
+        _ = hnclip.BoostedLoss

@@ -1,0 +1,61 @@
+"""A study's record: what its tables are made from."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hnclip import cell as cells
+from hnclip.study import narrow, record, user_files, weights_files
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def config() -> dict:
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def test_the_record_lists_every_cell_once_in_order(config):
+    listed = [entry["cell"] for entry in record(config)["cells"]]
+    assert listed == [str(cell) for cell in sorted(cells.grid(config))]
+    assert len(set(listed)) == len(listed) > 20
+
+
+def test_the_record_lists_the_frozen_backbone_on_every_test_split(config):
+    config["grids"]["main"]["transfer"] = ["scenes-long"]
+    made = record(config)
+    assert [(entry["benchmark"], entry["split"]) for entry in made["zero_shot"]] == [
+        ("scenes", "test"),
+        ("scenes", "unseen"),
+        ("scenes-long", "test"),
+    ]
+    assert made["zero_shot"][2]["ranks"] == "results/embeddings/tiny/scenes-long/test.ranks.parquet"
+    assert made["embeddings"][2]["path"] == "results/embeddings/tiny/scenes-long/test.parquet"
+
+
+def test_a_transfer_is_evaluated_for_the_cells_of_its_grid_alone(config):
+    config["grids"]["controls"]["transfer"] = ["scenes-long"]
+    with_eval = [entry for entry in record(config)["cells"] if entry["eval"]]
+    assert [entry["cell"] for entry in with_eval] == ["tiny/scenes/longclip/margin/f100/s42"]
+    assert with_eval[0]["eval"] == [f"{with_eval[0]['run']}/eval/scenes-long.parquet"]
+
+
+def test_narrow_keeps_what_the_study_uses_and_nothing_else(config):
+    config["run"] = ["controls"]
+    kept = narrow(config)
+    assert {section: list(kept[section]) for section in ("grids", "benchmarks", "frameworks", "losses")} == {
+        "grids": ["controls"],
+        "benchmarks": ["scenes"],
+        "frameworks": ["longclip"],
+        "losses": ["margin"],
+    }
+    assert record(kept)["cells"] == record(config)["cells"]
+
+
+def test_the_files_that_a_user_names_are_found(config):
+    config["benchmarks"]["own"] = {"options": {"captions": "a b.csv", "images": "é", "split_lists": {"train": "t.txt"}}}
+    config["backbones"]["mine"] = {"kind": "checkpoint", "weights": "w.safetensors"}
+    assert user_files(config, "own") == ["a b.csv", "t.txt"]
+    assert weights_files(config, "mine") == ["w.safetensors"]
+    assert weights_files(config, "tiny") == user_files(config, "scenes") == []
