@@ -30,7 +30,9 @@ def read_table(path: Path, problems: Problems) -> Table:
     """The whole table; lines that cannot be read go to `problems`. Raises where there is no table at all."""
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{path}: captions are read from {', '.join(SUFFIXES)} files, not {path.suffix or 'this one'!r}")
+        raise ValueError(
+            f"{path}: captions are read from {', '.join(SUFFIXES)} files, not {path.suffix or 'this one'!r}"
+        )
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such captions file (looked in {Path.cwd()})")
     if path.suffix.lower() == ".parquet":
@@ -82,7 +84,7 @@ def _jsonl(path: Path, problems: Problems) -> Table:
                 columns.update(dict.fromkeys(row))
                 rows.append((f"line {number}", row))
             else:
-                problems.add(UNREADABLE, f"line {number}: expected an object such as {{\"image\": ...}}")
+                problems.add(UNREADABLE, f'line {number}: expected an object such as {{"image": ...}}')
     return Table(path, list(columns), rows)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 Scene = TypeVar("Scene")
-_TRIES = 200
+_TRIES = 60
 
 
 class Families(Generic[Scene]):
@@ -28,17 +28,19 @@ class Families(Generic[Scene]):
         )
 
     def _members(self, name: str, base: Scene, twin: Callable[[Scene], Scene], size: int):
+        """As many members as are found, and their keys; gives up after many twins in a row that are not new."""
         members: list[Scene] = []
         fresh: set[Hashable] = set()
-        candidate = base
-        for _ in range(_TRIES):
+        candidate, misses = base, 0
+        while len(members) < size and misses < _TRIES:
             keys = self._keys(candidate, name)
             if keys.isdisjoint(self._taken) and keys.isdisjoint(fresh):
                 members.append(candidate)
                 fresh |= keys
-            elif not members:  # the base itself is taken
+                misses = 0
+            elif not members:  # the first itself is taken
                 break
-            if len(members) == size:
-                break
+            else:
+                misses += 1
             candidate = twin(base)
         return members, fresh

@@ -41,7 +41,7 @@ def read_rows(table: Table, options: Any, start: Path, problems: Problems) -> li
         captions = [_text({"caption": caption}, "caption", where, problems) for caption in captions]
         if None in (image, name, split):
             continue
-        path = _find(start / image)
+        path = _find(start, image)
         rows += [Row(where, name, path, text, family or name, split) for text in captions if text is not None]
     return rows
 
@@ -64,11 +64,12 @@ def _family(row: dict[str, Any], column: str) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _find(path: Path) -> Path:
-    """The path as it is spelled on disk: an accented letter has two spellings that look alike."""
+def _find(start: Path, image: str) -> Path:
+    """The image's path as it is spelled on disk: an accented letter has two spellings that look alike."""
+    path = start / image
     for form in ("NFC", "NFD"):
-        other = Path(unicodedata.normalize(form, str(path)))
-        if not path.is_file() and other.is_file():
+        other = start / unicodedata.normalize(form, image)
+        if other != path and other.is_file() and not path.is_file():
             return other
     return path
 
@@ -121,7 +122,9 @@ def look_at_images(rows: list[Row], problems: Problems) -> Facts:
             chunk = paths[start : start + _CHUNK]
             for path, result in zip(chunk, pool.map(look, chunk), strict=True):
                 if isinstance(result, str):
-                    problems.add("images that cannot be used (repair them or remove their rows)", f"{where[path]}: {result}")
+                    problems.add(
+                        "images that cannot be used (repair them or remove their rows)", f"{where[path]}: {result}"
+                    )
                 else:
                     facts[path] = result
     return facts

@@ -114,7 +114,8 @@ def write_pixels(manifest_path: Path, transform: dict[str, Any], out: Path) -> N
         if faults:
             raise ValueError(
                 f"{len(faults)} of the {len(work)} images of {manifest_path} cannot be used, and {out} was not written; "
-                "repair or remove these files or their rows, then prepare the benchmark again:\n  " + "\n  ".join(faults)
+                "repair or remove these files or their rows, then prepare the benchmark again:\n  "
+                + "\n  ".join(faults)
             )
 
     write_whole(out, write)
@@ -152,5 +153,7 @@ def open_pixels(path: Path) -> np.ndarray:
         raise FileNotFoundError(f"no pixel cache at {path}: run `python -m hnclip.data.cache` for this split")
     pixels = np.load(path, mmap_mode="r", allow_pickle=False)
     if pixels.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[3] != 3:
-        raise ValueError(f"{path} is no pixel cache: {pixels.dtype} {pixels.shape} instead of uint8 [images, size, size, 3]")
+        raise ValueError(
+            f"{path} is no pixel cache: {pixels.dtype} {pixels.shape} instead of uint8 [images, size, size, 3]"
+        )
     return pixels

@@ -34,4 +34,4 @@ class Problems:
         count = sum(map(len, self._found.values()))
         write_text(record, "\n".join([what, *self.lines()]) + "\n")
         shown = "\n  ".join(self.lines(_SHOWN))
-        raise ValueError(f"{what}: {count} problems, nothing was written; the whole list is in {record}\n  {shown}")
+        raise ValueError(f"{what}, nothing was written (problems: {count}; the whole list is in {record})\n  {shown}")

@@ -26,7 +26,10 @@ PLACE_WORDS = {
     "bottom right": ("in the bottom right corner", "at the lower right"),
 }
 SIZES = {"large": 0.94, "small": 0.5}  # share of a quadrant's side
-SIZE_WORDS = {"large": ("large", "big", "filling its quarter"), "small": ("small", "little", "with much room around it")}
+SIZE_WORDS = {
+    "large": ("large", "big", "filling its quarter"),
+    "small": ("small", "little", "with much room around it"),
+}
 NUMBERS = ("no", "one", "two", "three", "four")
 SUMMARIES = (
     "{Number} pictures are arranged on a {texture} {colour} ground.",
@@ -117,9 +120,7 @@ def stamp_sentences(scene: StampScene, stamps: list[Stamp], seed: str) -> list[s
     """A summary sentence, then one an item; the wording hangs on `seed` and the position alone."""
     number = NUMBERS[len(scene.items)]
     summary = Random(f"{seed}:summary").choice(SUMMARIES)
-    first = summary.format(
-        Number=number.capitalize(), number=number, texture=scene.texture, colour=scene.colour
-    )
+    first = summary.format(Number=number.capitalize(), number=number, texture=scene.texture, colour=scene.colour)
     return [first] + [_sentence(item, stamps, f"{seed}:{index}") for index, item in enumerate(scene.items)]
 
 
@@ -129,10 +130,14 @@ def _sentence(item: Item, stamps: list[Stamp], seed: str) -> str:
     is_thing = words[0].casefold() in _ARTICLES and len(words) <= _THING_WORDS and phrase[-1] not in "!?"
     bare = phrase.rstrip(".") if is_thing else phrase.removesuffix(".")
     place = Random(f"{seed}:place").choice(PLACE_WORDS[item.place])
-    return Random(f"{seed}:template").choice(THINGS if is_thing else SAYINGS).format(
-        phrase=bare[0].lower() + bare[1:],
-        Phrase=bare[0].upper() + bare[1:],
-        place=place,
-        Place=place[0].upper() + place[1:],
-        size=Random(f"{seed}:size").choice(SIZE_WORDS[item.size]),
+    return (
+        Random(f"{seed}:template")
+        .choice(THINGS if is_thing else SAYINGS)
+        .format(
+            phrase=bare[0].lower() + bare[1:],
+            Phrase=bare[0].upper() + bare[1:],
+            place=place,
+            Place=place[0].upper() + place[1:],
+            size=Random(f"{seed}:size").choice(SIZE_WORDS[item.size]),
+        )
     )

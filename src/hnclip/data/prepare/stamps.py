@@ -91,9 +91,7 @@ def _phrases(stamps: list[Stamp]) -> int:
     return len({stamp.phrase.casefold() for stamp in stamps})
 
 
-def _pictures(
-    options: Options, split: str, stamps: list[Stamp], families: Families[StampScene]
-) -> Iterator[Composed]:
+def _pictures(options: Options, split: str, stamps: list[Stamp], families: Families[StampScene]) -> Iterator[Composed]:
     for number, size in enumerate(family_sizes(options.pairs[split], options.family)):
         family = f"{split}-{number:04d}"
         random = Random(f"stamps:{options.seed}:{family}")

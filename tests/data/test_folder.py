@@ -1,0 +1,223 @@
+import json
+
+import numpy as np
+import pandas
+import pytest
+from PIL import Image
+
+from hnclip.data.assign import by_hash
+from hnclip.data.manifest import read_manifest
+from hnclip.data.prepare import prepare
+
+HASH = {"split_hash": {"train": 50, "test": 50}}
+
+
+def picture(path, seed):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.random.default_rng(seed).integers(0, 256, (6, 8, 3), dtype=np.uint8)).save(path)
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Six pictures `0.png` to `5.png` in a folder with a space and an umlaut."""
+    folder = tmp_path / "meine Bäume"
+    for index in range(6):
+        picture(folder / "bilder" / f"{index}.png", index)
+    return folder
+
+
+def table(folder, rows, name="captions.jsonl"):
+    path = folder / name
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def made(folder, captions, splits=(), **options):
+    options = {"captions": str(captions), "images": str(folder / "bilder"), **options}
+    prepare({"name": "mine", "kind": "folder", "options": options, "splits": list(splits)}, folder / "out")
+    return {path.stem: read_manifest(path) for path in (folder / "out").glob("*.parquet")}
+
+
+def refused(folder, captions, **options):
+    """The message of a refusal that wrote no manifest."""
+    with pytest.raises((ValueError, FileNotFoundError)) as caught:
+        made(folder, captions, **options)
+    assert not list(folder.glob("out/*.parquet"))
+    return str(caught.value)
+
+
+def plain_rows(count=6):
+    splits = ["train", "train", "train", "train", "test", "test"]
+    return [{"image": f"{i}.png", "caption": f"Tree {i}. It is old.", "split": splits[i]} for i in range(count)]
+
+
+ODD = ["None", "NA", 'she said "hi", then\nleft', "null", "1e3", " écorce ü ☃ "]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "csv-bom-crlf", "tsv", "parquet"])
+def test_every_format_keeps_every_text_as_it_is(data, suffix):
+    frame = pandas.DataFrame({"image": [f"{i}.png" for i in range(6)], "caption": ODD, "split": "test"})
+    path = data / f"captions {suffix.split('-')[0]}.{suffix.split('-')[0]}"
+    if suffix == "jsonl":
+        table(data, frame.to_dict("records"), path.name)
+    elif suffix == "parquet":
+        frame.to_parquet(path)
+    else:
+        text = frame.to_csv(index=False, sep="\t" if suffix == "tsv" else ",")
+        bom = suffix == "csv-bom-crlf"
+        head, rest = text.split("\n", 1)
+        path.write_bytes((("\ufeff" + head + "\r\n" + rest) if bom else text).encode())
+    found = made(data, path, split_column="split")["test"]
+    assert found.caption.tolist() == ODD
+    assert found.id.tolist() == [f"{i}.png" for i in range(6)]
+    assert (found.width[0], found.height[0], found.family[0]) == (8, 6, "0.png")
+
+
+def test_captions_of_one_image_are_adjacent_rows(data):
+    rows = [
+        {"image": "1.png", "caption": "One. Two!", "split": "train"},
+        {"image": "0.png", "caption": ["b", "c"], "split": "train"},
+        {"image": "1.png", "caption": "d", "split": "train"},
+    ]
+    found = made(data, table(data, rows), split_column="split")["train"]
+    assert found.id.tolist() == ["1.png", "1.png", "0.png", "0.png"]
+    assert found.caption.tolist() == ["One. Two!", "d", "b", "c"]
+    assert found.sentences[0] == ["One.", "Two!"] and found.boxes[0] == [None, None]
+
+
+def test_ids_families_and_absolute_paths(data):
+    rows = [
+        {"file": str(data / "bilder" / f"{i}.png"), "text": f"t{i}", "key": i, "tree": "a" if i < 4 else None}
+        for i in range(6)
+    ]
+    columns = {"image_column": "file", "caption_column": "text", "id_column": "key", "family_column": "tree"}
+    found = made(data, table(data, rows), images=None, split_hash={"all": 100}, **columns)["all"]
+    assert found.id.tolist() == list("012345")
+    assert found.family.tolist() == ["a", "a", "a", "a", "4", "5"]
+
+
+def test_lists_split_and_leave_out_with_a_warning(data, capsys):
+    (data / "train list.txt").write_bytes("\ufeff0.png\r\n1.png\r\n\r\n".encode())
+    (data / "test.txt").write_text("5.png")
+    lists = {"train": str(data / "train list.txt"), "test": str(data / "test.txt")}
+    found = made(data, table(data, plain_rows()), split_lists=lists)
+    assert found["train"].id.tolist() == ["0.png", "1.png"] and found["test"].id.tolist() == ["5.png"]
+    assert "warning: images in no split list, left out: 3" in capsys.readouterr().out
+
+
+def test_the_hash_is_even_and_stable():
+    keys = [f"image {i}" for i in range(4000)]
+    shares = {"train": 80, "validation": 10, "test": 10}
+    counts = pandas.Series([by_hash(key, shares) for key in keys]).value_counts(normalize=True)
+    assert abs(counts["train"] - 0.8) < 0.03 and abs(counts["test"] - 0.1) < 0.03
+    for key in keys[:500]:
+        if by_hash(key, {"train": 20, "rest": 80}) == "train":
+            assert by_hash(key, shares) == "train"
+    assert [by_hash(key, shares) for key in ("a", "ü.png", "g")] == ["train", "train", "validation"]
+
+
+def test_family_members_are_hashed_together(data):
+    rows = [{"image": f"{i}.png", "caption": f"t{i}", "tree": "ab"[i % 2]} for i in range(6)]
+    found = made(data, table(data, rows), family_column="tree", split_hash={"train": 50, "test": 50})
+    assert all(len(set(frame.family)) == 1 and len(frame) == 3 for frame in found.values())
+
+
+def test_all_problems_are_named_in_one_message_and_the_whole_list_is_kept(data):
+    rows = plain_rows()
+    rows += [
+        {"image": "none.png", "caption": "a", "split": "test"},
+        {"image": "text.png", "caption": "b", "split": "test"},
+        {"image": "0.png", "caption": "  \n", "split": "train"},
+        {"image": "0.png", "caption": None, "split": "train"},
+        {"image": "0.png", "caption": 2.5, "split": "train"},
+        {"image": "1.png", "caption": "Tree 1. It is old.", "split": "train"},
+        {"image": "2.png", "caption": "c", "split": "test"},
+        {"image": "copy.png", "caption": "d", "split": "test"},
+        {"image": "3.png", "caption": "e", "split": ""},
+    ]
+    rows += [{"image": f"gone {i}.png", "caption": "f", "split": "train"} for i in range(30)]
+    (data / "bilder" / "text.png").write_text("text")
+    (data / "bilder" / "copy.png").write_bytes((data / "bilder" / "3.png").read_bytes())
+    path = table(data, rows)
+    path.write_text(path.read_text() + "{broken\n")
+    message = refused(data, path, split_column="split")
+    whole = (data / "out" / "problems.txt").read_text()
+    for text in (message, whole):
+        assert f"line 7: {data / 'bilder' / 'none.png'}: no such file" in text
+        assert "line 8:" in text and "not a known image format" in text
+        assert "empty 'caption' (fill them in or remove the rows): 2\n" in text and "line 9\n" in text
+        assert "'caption' is no text" in text and "line 11: 2.5" in text
+        assert "line 12, as line 2: '1.png'" in text
+        assert "'2.png': train and test (line 13)" in text
+        assert "the same image in two splits" in text and "'3.png' (train), 'copy.png' (test)" in text
+        assert "empty 'split'" in text and "line 46: Expecting property name" in text
+        assert "images that cannot be used (repair them or remove their rows): 32" in text
+    assert "and 12 more" in message and "gone 29.png" not in message and "gone 29.png" in whole
+    assert str(data / "out" / "problems.txt") in message
+
+
+def test_a_repaired_folder_loses_its_list_of_problems(data):
+    refused(
+        data, table(data, [*plain_rows(), {"image": "x.png", "caption": "a", "split": "test"}]), split_column="split"
+    )
+    made(data, table(data, plain_rows()), split_column="split")
+    assert not (data / "out" / "problems.txt").exists()
+
+
+def test_shared_captions_and_copies_in_a_split_are_warnings_with_counts(data, capsys):
+    rows = [{"image": f"{i}.png", "caption": "Same.", "split": "train"} for i in range(3)]
+    (data / "bilder" / "2.png").write_bytes((data / "bilder" / "1.png").read_bytes())
+    made(data, table(data, rows), split_column="split", long_words=0)
+    said = capsys.readouterr().out
+    assert "warning: captions that several images share: 1\nwarning:   3 images: 'Same.'" in said
+    assert "warning: the same image under two ids: 1\nwarning:   '1.png' (train), '2.png' (train)" in said
+    assert "train: 3 images, 3 captions of 1 words (median), 100.0% over 0 words" in said
+
+
+def test_wrong_columns_are_named_with_the_nearest(data):
+    message = refused(data, table(data, plain_rows()), caption_column="captions", id_column="Image", **HASH)
+    assert "caption_column: 'captions' (did you mean 'caption'?)" in message
+    assert "id_column: 'Image' (did you mean 'image'?)" in message and "its columns: 'image', 'caption'" in message
+
+
+def test_wrong_splits_are_named(data):
+    path = table(data, plain_rows())
+    message = refused(data, path, split_column="split", splits=["train", "Tests", "validation"])
+    assert "no split 'Tests' (did you mean 'test'?), 'validation'; its splits: train, test" in message
+    assert "give exactly one of split_column" in refused(data, path)
+    assert "not split_column and split_hash" in refused(data, path, split_column="split", **HASH)
+    assert "add up to 100" in refused(data, path, split_hash={"train": 80, "test": 10})
+    (data / "a.txt").write_text("0.png\n1.pngg\n")
+    (data / "b.txt").write_text("0.png\n")
+    (data / "c.txt").write_text("\n")
+    message = refused(data, path, split_lists={name: str(data / f"{name}.txt") for name in "abc"})
+    assert "'0.png': a and b" in message and "'1.pngg' (did you mean '1.png'?)" in message
+    assert "splits without any image (give them some, or leave them out): 2\n    b\n    c" in message
+
+
+def test_ids_must_mean_one_image(data):
+    rows = [{"image": f"{i}.png", "caption": f"t{i}", "id": "same"} for i in range(2)]
+    assert "ids that name two images: 1" in refused(data, table(data, rows), id_column="id", split_hash={"all": 100})
+
+
+def test_files_that_are_no_table_say_so(data):
+    assert "no such captions file" in refused(data, data / "none.csv", **HASH)
+    (data / "a.txt").write_text("x")
+    assert ".jsonl, .csv, .tsv, .parquet" in refused(data, data / "a.txt", **HASH)
+    (data / "latin.csv").write_bytes("image,caption\n0.png,Bäume\n".encode("latin-1"))
+    assert "is not UTF-8" in refused(data, data / "latin.csv", **HASH)
+    (data / "a.parquet").write_text("x")
+    assert "is no Parquet file" in refused(data, data / "a.parquet", **HASH)
+    (data / "twice.csv").write_text("image,caption,image\n")
+    assert "two columns have the same name: 'image'" in refused(data, data / "twice.csv", **HASH)
+    (data / "torn.csv").write_text('image,caption\n0.png,a, b\n1.png,"x"y\n')
+    message = refused(data, data / "torn.csv", split_hash={"all": 100})
+    assert "line 2: 3 fields instead of 2" in message and "line 3: " in message and "written twice" in message
+    (data / "empty.csv").write_text("image,caption\n")
+    assert "no usable row" in refused(data, data / "empty.csv", split_hash={"all": 100})
+
+
+def test_an_accent_may_be_spelled_two_ways(data):
+    picture(data / "bilder" / "e\u0301.png", 9)  # as some systems store it
+    found = made(data, table(data, [{"image": "\u00e9.png", "caption": "a"}]), split_hash={"all": 100})
+    assert len(found["all"]) == 1
