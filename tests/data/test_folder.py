@@ -195,6 +195,12 @@ def test_wrong_splits_are_named(data):
     assert "splits without any image (give them some, or leave them out): 2\n    b\n    c" in message
 
 
+def test_a_split_that_the_study_does_not_use_is_said(data, capsys):
+    rows = plain_rows() + [{"image": "5.png", "caption": "a", "split": "tets"}]
+    made(data, table(data, rows[:5] + rows[6:]), splits=["train", "test"], split_column="split")
+    assert "warning: splits that the study does not use: tets" in capsys.readouterr().out
+
+
 def test_ids_must_mean_one_image(data):
     rows = [{"image": f"{i}.png", "caption": f"t{i}", "id": "same"} for i in range(2)]
     assert "ids that name two images: 1" in refused(data, table(data, rows), id_column="id", split_hash={"all": 100})

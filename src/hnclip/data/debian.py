@@ -39,8 +39,8 @@ def _download(name: str, cache: Path) -> Path:
             shutil.move(found[0], target)
             return target
     raise FileNotFoundError(
-        f"the Debian package {name} could not be fetched ({reason}). Either run `sudo apt-get update` and try again; or "
-        f"download the .deb from https://packages.debian.org/stable/{name} on any machine, and put it into {cache}/ "
+        f"the Debian package {name} could not be fetched ({reason}). Either run `sudo apt-get update` and try again; "
+        f"or download the .deb from https://packages.debian.org/stable/{name} on any machine, and put it into {cache}/ "
         "or name it in the benchmark's option `deb`"
     )
 

@@ -36,9 +36,10 @@ def read_rows(table: Table, options: Any, start: Path, problems: Problems) -> li
         name = _text(row, options.id_column, where, problems) if options.id_column else image
         split = _text(row, options.split_column, where, problems) if options.split_column else ""
         family = _family(row, options.family_column) if options.family_column else name
-        captions = row.get(options.caption_column)
+        column = options.caption_column
+        captions = row.get(column)
         captions = captions if isinstance(captions, list) and captions else [captions]
-        captions = [_text({"caption": caption}, "caption", where, problems) for caption in captions]
+        captions = [_text({column: caption}, column, where, problems) for caption in captions]
         if None in (image, name, split):
             continue
         path = _find(start, image)

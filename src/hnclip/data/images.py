@@ -113,8 +113,8 @@ def write_pixels(manifest_path: Path, transform: dict[str, Any], out: Path) -> N
                 file.write(pixels.tobytes())
         if faults:
             raise ValueError(
-                f"{len(faults)} of the {len(work)} images of {manifest_path} cannot be used, and {out} was not written; "
-                "repair or remove these files or their rows, then prepare the benchmark again:\n  "
+                f"{len(faults)} of the {len(work)} images of {manifest_path} cannot be used, and {out} was not "
+                "written; repair or remove these files or their rows, then prepare the benchmark again:\n  "
                 + "\n  ".join(faults)
             )
 

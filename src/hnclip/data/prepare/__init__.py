@@ -34,6 +34,9 @@ def prepare(config: dict[str, Any], folder: Path) -> None:
     if absent:
         listed = ", ".join(f"{split!r}{nearest(split, found)}" for split in absent)
         raise ValueError(f"benchmark {name!r} has no split {listed}; its splits: {', '.join(found)}")
+    spare = [split for split in found if split not in config.get("splits", found)]
+    if spare:
+        print(f"warning: splits that the study does not use: {', '.join(spare)}")
     module.prepare(options, Path(folder))
 
 
@@ -42,7 +45,8 @@ def check_split_names(names: list[str], benchmark: str) -> None:
     bad = [name for name in names if not re.fullmatch(r"[A-Za-z0-9_-]+", name)]
     if bad:
         raise ValueError(
-            f"benchmark {benchmark!r}: split names are letters, digits, '-' and '_' only; got {', '.join(map(repr, bad))}"
+            f"benchmark {benchmark!r}: split names are letters, digits, '-' and '_' only; "
+            f"got {', '.join(map(repr, bad))}"
         )
     folded: dict[str, list[str]] = {}
     for name in names:
