@@ -1,6 +1,7 @@
 """What `collect` gathers, and what it refuses to mix."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pandas
 import pytest
 
+import hnclip
 from hnclip import store
 from hnclip.report.collect import collect
 
@@ -92,8 +94,8 @@ def damage_columns(frame: pandas.DataFrame) -> pandas.DataFrame:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (damage_fewer, "7 queries against a gallery of 8, where others have 8 against 8"),
-        (damage_gallery, "8 queries against a gallery of 9, where others have 8 against 8"),
+        (damage_fewer, "7 queries against a gallery of 8, where others have 8 queries against a gallery of 8"),
+        (damage_gallery, "8 queries against a gallery of 9, where others have 8 queries against a gallery of 8"),
         (damage_query, "other queries or families"),
         (damage_target, "holds no ranks of scenes/unseen"),
         (damage_repeat, "ranks 1 queries twice, such as '00000#0'"),
@@ -136,6 +138,7 @@ def test_the_command_ends_with_one_message_and_loads_no_torch(tmp_path):
         "assert 'torch' not in sys.modules; from hnclip.command import run; run(c.main)"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "study.json"), str(tmp_path / "tables")]
-    done = subprocess.run(command, capture_output=True, text=True)
+    source = str(Path(hnclip.__file__).parents[1])
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": source})
     assert done.returncode == 1 and done.stderr.startswith("error: missing files:\n  gone/run.json")
     assert "Traceback" not in done.stderr and json.loads((tmp_path / "study.json").read_text())["cells"]

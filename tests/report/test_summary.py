@@ -34,7 +34,7 @@ def test_the_printed_score_is_the_ranks_score(study, study_json):
 def test_a_study_without_trained_cells_is_summed_up(study, study_json):
     ranks = study.ranks[study.ranks["framework"] == "zero_shot"]
     text = summary(dataclasses.replace(study, ranks=ranks), study_json.parent)
-    assert "zero-shot" in text and "plain" not in text
+    assert "  zero-shot  " in text and "  plain" not in text
 
 
 def test_missing_tables_are_named(tmp_path):

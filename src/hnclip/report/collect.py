@@ -4,12 +4,12 @@ python -m hnclip.report.collect results/STUDY/study.json results/STUDY/tables
 """
 
 import argparse
+import hashlib
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pandas
 
 from hnclip import store
@@ -18,9 +18,7 @@ from hnclip.command import run
 from hnclip.report.load import CELL, ZERO_SHOT
 
 RANK_COLUMNS = ("target", "direction", "query", "id", "family", "rank", "gallery")
-RUN_KEYS = (
-    "commit dirty device threads seconds pairs pairs_per_second peak_memory_bytes finished".split()  # and versions
-)
+RUN_KEYS = "commit dirty device threads seconds pairs pairs_per_second peak_memory_bytes finished".split()
 
 
 def collect(study_json: Path, out: Path) -> None:
@@ -146,33 +144,34 @@ def _check_commits(runs: list[dict[str, Any]], study_json: Path) -> None:
 
 def _check_queries(ranks: list[tuple[str, pandas.DataFrame]]) -> None:
     """Every file must rank the same queries of a target against the same gallery."""
-    groups: dict[tuple[str, str], list[tuple[str, numpy.ndarray, tuple[int, ...]]]] = {}
+    groups: dict[tuple[str, str], list[tuple[str, tuple]]] = {}
     for path, frame in ranks:
         for key, rows in frame.groupby(["target", "direction"], sort=False):
-            galleries = tuple(sorted(rows["gallery"].unique().tolist()))
-            queries = numpy.sort((rows["query"] + "\t" + rows["family"]).to_numpy(str))
-            groups.setdefault(key, []).append((path, queries, galleries))
+            groups.setdefault(key, []).append((path, _asked(rows)))
     wrong = []
     for (target, direction), found in groups.items():
-        sizes = [(len(queries), galleries) for _, queries, galleries in found]
-        (count, galleries), _ = Counter(sizes).most_common(1)[0]
-        usual = found[sizes.index((count, galleries))][1]
-        for path, queries, own in found:
-            if len(queries) != count or own != galleries:
-                wrong.append(
-                    f"{path} ({target}, {direction}): {len(queries)} queries against a gallery of {_sizes(own)}, "
-                    f"where others have {count} against {_sizes(galleries)}"
-                )
-            elif not numpy.array_equal(queries, usual):
-                wrong.append(f"{path} ({target}, {direction}): other queries or families than the other files")
+        usual, _ = Counter(asked for _, asked in found).most_common(1)[0]
+        for path, asked in found:
+            if asked[:2] != usual[:2]:
+                what = f"{_sizes(asked)}, where others have {_sizes(usual)}"
+            else:
+                what = "other queries or families than the other files"
+            wrong += [f"{path} ({target}, {direction}): {what}"] if asked != usual else []
     if wrong:
         raise ValueError(
             "files of one target do not rank the same queries:\n  " + "\n  ".join(wrong) + "\nrun their rules again"
         )
 
 
-def _sizes(galleries: tuple[int, ...]) -> str:
-    return " or ".join(map(str, galleries))
+def _asked(rows: pandas.DataFrame) -> tuple[int, tuple[int, ...], str]:
+    """Number of queries, gallery sizes, and a digest of the queries with their families."""
+    named = sorted((rows["query"] + "\t" + rows["family"]).tolist())
+    digest = hashlib.sha256("\n".join(named).encode()).hexdigest()
+    return len(rows), tuple(sorted(rows["gallery"].unique().tolist())), digest
+
+
+def _sizes(asked: tuple[int, tuple[int, ...], str]) -> str:
+    return f"{asked[0]} queries against a gallery of {' or '.join(map(str, asked[1]))}"
 
 
 def main() -> None:

@@ -6,6 +6,9 @@ The score of several seeds is their mean. Seeds may differ by more than the fini
 queries flip by chance too); that excess of variance is estimated and added to each draw as a shift with Student's t
 of S - 1 degrees of freedom, so two seeds that disagree give a wide interval. One seed gives an interval for that
 seed's weights alone.
+
+Coverage of 95 % intervals of differences in simulations (96 families of 6; seeds' standard deviation 0 to 5 points):
+94-98 % with three or four seeds, 92-97 % with two, 93-97 % with one where seeds do not differ.
 """
 
 from dataclasses import dataclass
@@ -96,11 +99,12 @@ def interval(hits: Hits, draws: int, confidence: float, seed: int = 0) -> Estima
 def seed_spread(share_S: numpy.ndarray, share_BS: numpy.ndarray) -> float:
     """Standard error of the mean over seeds beyond what the finite test set explains, at least 0.
 
-    The variance between seeds holds the chance flips of single queries too; how much, the draws tell.
+    The variance between seeds holds the chance flips of single queries too; how much, the draws tell. Half of it is
+    taken off: taking all would often leave nothing where seeds do differ, and intervals too short.
     """
     deviation_BS = share_BS - share_BS.mean(1, keepdims=True)
     by_chance = deviation_BS.var(0).sum() / (len(share_S) - 1)
-    return float(numpy.sqrt(max(0.0, share_S.var(ddof=1) - by_chance) / len(share_S)))
+    return float(numpy.sqrt(max(0.0, share_S.var(ddof=1) - 0.5 * by_chance) / len(share_S)))
 
 
 def _student(freedom: int, draws: int, seed: int) -> numpy.ndarray:

@@ -11,7 +11,7 @@ from hnclip.command import run
 from hnclip.report import estimates
 from hnclip.report.estimates import MEAN
 from hnclip.report.format import signed, with_interval
-from hnclip.report.load import Study, read_study, test_targets
+from hnclip.report.load import Study, named, read_study, test_targets
 from hnclip.report.methods import Method, Setting, scale_words, settings, zero_shot
 
 ROWS = ("plain", "chosen", "boosted", "margin")
@@ -31,8 +31,9 @@ def _result(study: Study, target: str) -> list[str]:
     level = f"{study.options.confidence:.0%} interval"
     lines = [f"R@1 in percent, mean of both directions, on {target} ({asked}), last epoch [{level}]"]
     found = settings(study)
-    for backbone in dict.fromkeys(setting.backbone for setting in found):
-        words = "zero-shot" if len({s.backbone for s in found}) == 1 else f"zero-shot {backbone}"
+    backbones = named(study.config, "backbones")
+    for backbone in backbones:
+        words = "zero-shot" if len(backbones) == 1 else f"zero-shot {backbone}"
         lines.append(_line(study, zero_shot(study, backbone), target, words))
     for setting in found:
         lines += ["", f"{setting.framework} trained on {setting.train}, from {setting.backbone}"]
