@@ -27,7 +27,7 @@ $(INSTALLED): $(DEPENDENCIES)
 	@echo "Installed."
 
 demo: $(INSTALLED)
-	@$(SNAKEMAKE) --quiet rules host
+	@$(SNAKEMAKE) --quiet host reason
 	@$(MAKE) --no-print-directory report
 	@$(BIN)/python -m hnclip.report.summary $(STUDY)/study.json $(STUDY)/tables
 	@echo "Tables   $(STUDY)/tables"
@@ -47,7 +47,7 @@ test-slow: $(INSTALLED)
 	@$(BIN)/python -m pytest -q -m slow
 
 smoke: $(INSTALLED)
-	@$(SNAKEMAKE) --configfile workflow/studies/smoke.yaml --quiet rules host
+	@$(SNAKEMAKE) --configfile workflow/studies/smoke.yaml --quiet host reason
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .

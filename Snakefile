@@ -32,3 +32,5 @@ rule all:
     default_target: True
     input:
         results(),
+    message:
+        "The study is finished"

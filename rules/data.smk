@@ -15,6 +15,8 @@ rule configure_benchmark:
         "../envs/prepare.yaml"
     params:
         record=benchmark_record,
+    message:
+        "Config of benchmark {wildcards.benchmark}"
     shell:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
 
@@ -40,6 +42,8 @@ for known in config["benchmarks"]:
             runtime=120,
         params:
             folder=subpath(input.config, parent=True),
+        message:
+            f"Preparing benchmark {known}"
         shell:
             "python -m hnclip.data.prepare {input.config:q} {params.folder:q} > {log:q} 2>&1"
 
@@ -53,6 +57,8 @@ rule configure_making:
         "../envs/prepare.yaml"
     params:
         record=making_record,
+    message:
+        "Config of the caches {wildcards.making}"
     shell:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
 
@@ -77,6 +83,8 @@ for making, transform, tokens in makings():
         resources:
             mem_mb=2000,
             runtime=120,
+        message:
+            "Decoding and tokenising {wildcards.benchmark}/{wildcards.split}"
         shell:
             "python -m hnclip.data.cache {input.manifest:q} {input.making:q} {output.pixels:q} {output.tokens:q}"
             " > {log:q} 2>&1"

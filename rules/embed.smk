@@ -14,6 +14,8 @@ rule configure_backbone:
         "../envs/prepare.yaml"
     params:
         record=backbone_record,
+    message:
+        "Config of backbone {wildcards.backbone}"
     shell:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
 
@@ -36,6 +38,8 @@ rule embed:
         mem_mb=3000,
         runtime=60,
         gpu=gpus,
+    message:
+        "Embedding {wildcards.benchmark}/{wildcards.split} with the frozen {wildcards.backbone}"
     shell:
         "python -m hnclip.embed {input.backbone:q} {input.split:q} {output.embeddings:q} {output.ranks:q}"
         " > {log:q} 2>&1"

@@ -14,6 +14,8 @@ rule configure_target:
         "../envs/prepare.yaml"
     params:
         record=target_record,
+    message:
+        "Config of the transfer to {wildcards.benchmark}"
     shell:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
 
@@ -39,5 +41,7 @@ rule evaluate:
         gpu=gpus,
     params:
         folder=subpath(input.weights, parent=True),
+    message:
+        "Evaluating {wildcards.cell} on {wildcards.benchmark}"
     shell:
         "python -m hnclip.evaluate {params.folder:q} {input.target:q} {output:q} > {log:q} 2>&1"

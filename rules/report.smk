@@ -14,6 +14,8 @@ rule study:
         "../envs/report.yaml"
     params:
         config=study_config,
+    message:
+        "Record of study {wildcards.study}"
     shell:
         "printf '%s\\n' {params.config:q} | python -m hnclip.study /dev/stdin {output:q} > {log:q} 2>&1"
 
@@ -37,6 +39,8 @@ rule collect:
         runtime=30,
     params:
         folder=subpath(output.ranks, parent=True),
+    message:
+        "Collecting the ranks of study {wildcards.study}"
     shell:
         "python -m hnclip.report.collect {input.study:q} {params.folder:q} > {log:q} 2>&1"
 
@@ -82,6 +86,8 @@ rule tables:
         runtime=30,
     params:
         folder=subpath(output[0], parent=True),
+    message:
+        "Writing tables"
     shell:
         "python -m hnclip.report.tables {input.study:q} {params.folder:q} {params.folder:q} > {log:q} 2>&1"
 
@@ -125,5 +131,7 @@ rule figures:
     params:
         tables=subpath(input.ranks, parent=True),
         folder=subpath(output[0], parent=True),
+    message:
+        "Drawing figures"
     shell:
         "python -m hnclip.report.figures {input.study:q} {params.tables:q} {params.folder:q} > {log:q} 2>&1"

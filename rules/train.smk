@@ -14,6 +14,8 @@ rule configure:
         "../envs/prepare.yaml"
     params:
         record=cell_record,
+    message:
+        "Config of {wildcards.cell}"
     shell:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
 
@@ -40,5 +42,7 @@ rule train:
         gpu=gpus,
     params:
         folder=subpath(output.weights, parent=True),
+    message:
+        "Training {wildcards.cell}"
     shell:
         "python -m hnclip.train {input.config:q} {params.folder:q} > {log:q} 2>&1"

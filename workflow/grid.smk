@@ -39,7 +39,7 @@ def check(config):
 
 def canonical(record):
     """The one spelling of a record, so that equal records make equal files and nothing runs again."""
-    return json.dumps(record, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
 def gpus(wildcards):
