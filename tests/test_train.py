@@ -204,7 +204,10 @@ def test_results_name_what_they_were_made_with(tmp_path):
         ranks.groupby(["target", "direction"]).size() == ranks.groupby(["target", "direction"])["gallery"].first()
     ).all()
     log = pd.read_parquet(run / "log.parquet")
-    assert (log["kind"] == "eval").sum() == 2 * 2
+    scores = log[log["kind"] == "eval"]
+    assert scores[["epoch", "target"]].values.tolist() == [[e, f"world/{s}"] for e in (0, 1) for s in ("validation", "test")]
+    last = ranks[ranks["direction"] == "t2i"]["rank"].lt(1).mean()
+    assert scores["t2i_r1"].iloc[-1] == last and scores["queries"].iloc[-1] == 21
 
 
 def test_bf16_keeps_fp32_masters(tmp_path):

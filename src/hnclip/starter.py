@@ -3,22 +3,32 @@
 `python -m hnclip.starter OUT.safetensors` rebuilds it.
 """
 
-import argparse
 import math
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
 from PIL import Image
 from torch.nn.functional import cross_entropy
 
+from hnclip.command import run
+from hnclip.data.images import write_pixels
+from hnclip.data.manifest import read_manifest
+from hnclip.data.prepare import scenes as benchmark
 from hnclip.data.scene import Scene, draw, random_scene
 from hnclip.data.scene_words import short_caption
+from hnclip.data.split import open_split
+from hnclip.data.tokens import tokenize, write_tokens
+from hnclip.encode import encode_split
 from hnclip.models.backbone import Backbone, Preprocess
-from hnclip.models.checkpoints import OPENAI_MEAN, OPENAI_STD, build, save_backbone
+from hnclip.models.checkpoints import OPENAI_MEAN, OPENAI_STD, build, load_backbone, save_backbone
 from hnclip.models.openclip import open_clip
+from hnclip.ranks import recall_at_1, retrieval
+from hnclip.store import write_json
 
 ARCHITECTURE = {
     "embed_dim": 64,
@@ -36,15 +46,16 @@ class Recipe:
     scenes: int = 60_000
     objects: tuple[int, int] = (1, 8)
     told: tuple[int, int] = (2, 4)
-    keep: float = 0.6
+    keep: float = 0.25
     drawn_at: int = 96
-    steps: int = 5_000
+    steps: int = 2_000
     batch: int = 128
     lr: float = 1e-3
     warmup: int = 200
     weight_decay: float = 0.05
     scale: tuple[float, float] = (14.3, 100.0)
-    scale_steps: float = 0.6
+    scale_steps: float = 0.5
+    threads: int = 2
 
 
 def scale_at(recipe: Recipe, step: int) -> float:
@@ -78,6 +89,7 @@ def pictures(recipe: Recipe) -> tuple[list[Scene], np.ndarray]:
 def pretrain(recipe: Recipe, watch=lambda step, loss, backbone: None) -> Backbone:
     """Train from random weights; `watch` is called after each step."""
     torch.manual_seed(recipe.seed)
+    torch.set_num_threads(recipe.threads)
     scenes, pixels = pictures(recipe)
     backbone = build(ARCHITECTURE, Preprocess(ARCHITECTURE["vision_cfg"]["image_size"], OPENAI_MEAN, OPENAI_STD))
     backbone.clip.logit_scale.requires_grad_(False)
@@ -104,3 +116,41 @@ def pretrain(recipe: Recipe, watch=lambda step, loss, backbone: None) -> Backbon
         optimiser.zero_grad()
         watch(step, loss.item(), backbone)
     return backbone
+
+
+def score(backbone: Backbone, seed: int, family: int) -> dict[str, float | int | str]:
+    """Zero-shot R@1 on 256 dense scenes of its own, in families of so many near-twins, text stretched to 248."""
+    backbone.stretch_text(248)
+    transform = {"size": backbone.preprocess.size, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        benchmark.prepare({"seed": seed, "pairs": {"starter": 256}, "family": family}, folder)
+        record = {"name": f"families of {family}", "manifest": str(folder / "starter.parquet")}
+        record |= {"pixels": str(folder / "pixels.npy"), "tokens": str(folder / "tokens.npz")}
+        write_pixels(folder / "starter.parquet", transform, folder / "pixels.npy")
+        captions = list(read_manifest(folder / "starter.parquet")["caption"])
+        write_tokens(folder / "tokens.npz", tokenize(captions, "clip", 248))
+        split = open_split(record)
+        return recall_at_1(retrieval(split, *encode_split(backbone.eval(), split, 128)))
+
+
+def main(out: Path) -> None:
+    recipe = Recipe()
+    losses = []
+
+    def watch(step: int, loss: float, backbone: Backbone) -> None:
+        losses.append(loss)
+        if (step + 1) % 100 == 0:
+            print(f"step {step + 1} of {recipe.steps}: loss {np.mean(losses[-100:]):.3f}", flush=True)
+
+    backbone = pretrain(recipe, watch)
+    origin = {"recipe": asdict(recipe), "loss": float(np.mean(losses[-100:]))}
+    save_backbone(out, backbone, origin, torch.float16)
+    scores = [score(load_backbone(out), recipe.seed, family) for family in (1, 8)]
+    save_backbone(out, backbone, {**origin, "scores": scores}, torch.float16)
+    write_json(out.with_suffix(".json"), {**origin, "scores": scores})
+    print(scores)
+
+
+if __name__ == "__main__":
+    run(lambda: main(Path(sys.argv[1])))

@@ -33,12 +33,16 @@ def read_json(path: Path) -> Any:
 
 
 def write_rows(path: Path, rows: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write rows (a list of dicts, a DataFrame or an Arrow table) as one Parquet file."""
+    """Write rows (a list of dicts, a DataFrame or an Arrow table) as one Parquet file.
+
+    Dicts may have different keys: a column that a row lacks is null there.
+    """
     import pyarrow
     from pyarrow import parquet
 
     if isinstance(rows, list):
-        rows = pyarrow.Table.from_pylist(rows)
+        columns = dict.fromkeys(key for row in rows for key in row)
+        rows = pyarrow.table({column: pyarrow.array([row.get(column) for row in rows]) for column in columns})
     elif not isinstance(rows, pyarrow.Table):
         rows = pyarrow.Table.from_pandas(rows, preserve_index=False)
     if metadata:

@@ -1,0 +1,25 @@
+"""Files are whole or absent."""
+
+import pandas as pd
+import pytest
+
+from hnclip.store import write_rows, write_whole
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
+    path = tmp_path / "a b.txt"
+    write_whole(path, lambda part: part.write_text("old"))
+
+    def fail(part):
+        part.write_text("half")
+        raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError):
+        write_whole(path, fail)
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_rows_may_have_different_keys(tmp_path):
+    write_rows(tmp_path / "rows.parquet", [{"a": 1}, {"b": "x"}, {"a": 3, "b": "y"}])
+    rows = pd.read_parquet(tmp_path / "rows.parquet")
+    assert rows["a"].dropna().to_list() == [1, 3] and rows["b"].dropna().to_list() == ["x", "y"]
