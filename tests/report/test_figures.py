@@ -82,6 +82,8 @@ def test_names_are_moved_apart_and_keep_their_order():
     gaps = numpy.diff(numpy.array(placed)[order])
     assert (gaps >= 1.0 - 1e-9).all() and placed[2] == 3.0 and placed[1] == pytest.approx(10.1)
     assert spread([0.0, 0.0], 1.0, 0.0, 20.0) == [0.0, 1.0]
+    crowded = sorted(spread([5.0, 5.1, 5.2, 3.0, 0.1], 1.5, 0.0, 6.5))
+    assert (numpy.diff(crowded) > 1.5 - 1e-9).all() and 0 <= crowded[0] and crowded[-1] <= 6.5
 
 
 def test_caption_cosines_equal_loops_and_leave_out_captions_of_the_same_image(monkeypatch):

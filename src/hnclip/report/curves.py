@@ -37,7 +37,7 @@ def draw_fractions(study: Study) -> Figure:
     targets = test_targets(study)
     if not found or not targets:
         return style.empty("No data fractions: the study trains no cell on more than one share of its data.")
-    figure, axes = style.panels(len(found), len(targets), right=1.4)
+    figure, axes = style.panels(len(found), len(targets), right=1.6)
     for row, (setting, lines) in zip(axes, found.items(), strict=True):
         for panel, target in zip(row, targets, strict=True):
             _fraction_panel(study, panel, setting, target, lines)
@@ -49,7 +49,7 @@ def draw_fractions(study: Study) -> Figure:
 
 
 def _fraction_panel(study: Study, axes: Axes, setting: Setting, target: str, lines: dict) -> None:
-    looks = style.look(list(lines))
+    looks = style.look(study, list(lines))
     shift = numpy.geomspace(0.97, 1.03, len(lines)) if len(lines) > 1 else [1.0]  # intervals beside each other
     for (method, shares), factor in zip(lines.items(), shift, strict=True):
         scored = [(share, estimates.estimate(study, method, target, MEAN, fraction=share)) for share in shares]
@@ -94,7 +94,7 @@ def draw_epochs(study: Study) -> Figure:
     }
     if not found or not targets:
         return style.empty("No epochs: no cell on the whole training data evaluated a test split while it trained.")
-    figure, axes = style.panels(len(found), len(targets), right=1.4)
+    figure, axes = style.panels(len(found), len(targets), right=1.6)
     ends = {}
     for row, (setting, lines) in zip(axes, found.items(), strict=True):
         for panel, target in zip(row, targets, strict=True):
@@ -110,7 +110,7 @@ def _epoch_panel(
 ) -> list[tuple[str, float, float, str]]:
     start = _zero_shot_score(study, setting.backbone, target)
     ends = []
-    for method, look in style.look(lines).items():
+    for method, look in style.look(study, lines).items():
         score_ES = _by_epoch(method.epochs(study), target)
         if score_ES.empty:
             continue

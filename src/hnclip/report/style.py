@@ -10,7 +10,8 @@ from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from hnclip.report.methods import Method  # noqa: E402
+from hnclip.report.load import Study, named  # noqa: E402
+from hnclip.report.methods import Method, kind_of  # noqa: E402
 
 COLOURS = {
     "zero_shot": "#6b6b6b",
@@ -54,13 +55,19 @@ RC = {
 }
 
 
-def look(methods: Sequence[Method]) -> dict[Method, dict]:
-    """Colour, dash and marker of each line; methods of one kind share a colour and differ in dash."""
-    found: dict[Method, dict] = {}
+def look(study: Study, methods: Sequence[Method]) -> dict[Method, dict]:
+    """Colour, dash and marker of each line, the same in every figure of a study.
+
+    Methods of one kind share a colour; the one that the config's grids name first is solid, the others are dashed.
+    """
+    names = named(study.config, "losses")
+    kinds = {name: kind_of(study.config["losses"][name]) for name in names}
+    found = {}
     for method in methods:
-        nth = sum(other.kind == method.kind for other in found)
+        alike = [name for name in names if kinds[name] == kinds[method.loss]]
+        dash = DASHES[alike.index(method.loss) % len(DASHES)]
         marker = MARKERS.get(method.kind, "o")
-        found[method] = {"color": COLOURS[method.kind], "linestyle": DASHES[nth % len(DASHES)], "marker": marker}
+        found[method] = {"color": COLOURS[method.kind], "linestyle": dash, "marker": marker}
     return found
 
 
@@ -82,26 +89,21 @@ def panels(rows: int, columns: int, right: float = 0.0) -> tuple[Figure, list[li
 
 def spread(heights: list[float], gap: float, low: float, high: float) -> list[float]:
     """The heights moved as little as it takes to lie `gap` apart, in their order, between low and high if they fit."""
-    order = sorted(range(len(heights)), key=heights.__getitem__)
-    blocks: list[list] = []  # [sum of wanted first heights, members]
-    for index in order:
-        blocks.append([heights[index], [index]])
-        while len(blocks) > 1 and _start(blocks[-2]) + gap * len(blocks[-2][1]) > _start(blocks[-1]):
-            wanted, members = blocks.pop()
-            before = blocks[-1]
-            before[0] += wanted - gap * len(before[1]) * len(members)
-            before[1] += members
+
+    def start(block: list[int]) -> float:
+        wanted = sum(heights[index] - nth * gap for nth, index in enumerate(block)) / len(block)
+        return min(max(wanted, low), max(low, high - gap * (len(block) - 1)))
+
+    blocks: list[list[int]] = []  # runs of touching names, from below
+    for index in sorted(range(len(heights)), key=heights.__getitem__):
+        blocks.append([index])
+        while len(blocks) > 1 and start(blocks[-2]) + gap * len(blocks[-2]) > start(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
     placed = [0.0] * len(heights)
     for block in blocks:
-        room = max(low, high - gap * (len(block[1]) - 1))
-        start = min(max(_start(block), low), room)
-        for nth, index in enumerate(block[1]):
-            placed[index] = start + nth * gap
+        for nth, index in enumerate(block):
+            placed[index] = start(block) + nth * gap
     return placed
-
-
-def _start(block: list) -> float:
-    return block[0] / len(block[1])
 
 
 def name_lines(axes: Axes, ends: list[tuple[str, float, float, str]]) -> None:
@@ -110,18 +112,25 @@ def name_lines(axes: Axes, ends: list[tuple[str, float, float, str]]) -> None:
         return
     low, high = axes.get_ylim()
     inches = axes.get_position().height * axes.figure.get_figheight()
-    heights = spread([y for _, _, y, _ in ends], 0.15 * (high - low) / inches, low, high)
+    heights = spread([y for _, _, y, _ in ends], 0.135 * (high - low) / inches, low, high)
     for (words, x, y, colour), height in zip(ends, heights, strict=True):
         axes.annotate(
             words,
             xy=(x, y),
-            xytext=(1.05, height),
+            xytext=(1.08, height),
             textcoords=("axes fraction", "data"),
             color=colour,
             va="center",
             fontsize=8,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 4},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.5,
+                "relpos": (0, 0.5),
+                "shrinkA": 0,
+                "shrinkB": 2,
+            },
         )
 
 

@@ -40,15 +40,24 @@ def _result(study: Study, target: str) -> list[str]:
         rows = [method for method in estimates.method_rows(study, setting) if method.kind in ROWS]
         lines += [_line(study, method, target, _words(study, method)) for method in rows]
         lines += [_difference(study, a, b, target) for a, b in _verdict_pairs(study, setting)]
-    return [line for line in lines if line is not None]
+    return _aligned([line for line in lines if line is not None])
 
 
-def _line(study: Study, method: Method, target: str, words: str) -> str | None:
+def _aligned(lines: list[str | tuple[str, str, str]]) -> list[str]:
+    """The lines, with those of (words, score, more) in columns."""
+    rows = [line for line in lines if isinstance(line, tuple)]
+    wide = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    return [
+        line if isinstance(line, str) else f"  {line[0]:<{wide[0]}}  {line[1]:>{wide[1]}}  {line[2]}".rstrip()
+        for line in lines
+    ]
+
+
+def _line(study: Study, method: Method, target: str, words: str) -> tuple[str, str, str] | None:
     score = estimates.estimate(study, method, target, MEAN)
     if score is None:
         return None
-    seeds = "" if method.kind == "zero_shot" else f"  {_seeds(score)}"
-    return f"  {words:<40} {with_interval(score):>21}{seeds}"
+    return words, with_interval(score), "" if method.kind == "zero_shot" else _seeds(score)
 
 
 def _words(study: Study, method: Method) -> str:
@@ -67,14 +76,14 @@ def _verdict_pairs(study: Study, setting: Setting) -> list[tuple[Method, Method]
     ]
 
 
-def _difference(study: Study, a: Method, b: Method, target: str) -> str | None:
+def _difference(study: Study, a: Method, b: Method, target: str) -> tuple[str, str, str] | None:
     found = estimates.paired(study, a, b, target)
     if found is None:
         return None
     several = len({a.label for a, _ in _verdict_pairs(study, Setting(a.backbone, a.train, a.framework))}) > 1
     words = f"{f'({a.label})' if several else 'boosted'} − {'plain at chosen scale' if b.kind == 'chosen' else b.label}"
     bounds = f"{signed(found['score'])} [{signed(found['low'])}, {signed(found['high'])}]"
-    return f"  {words:<40} {bounds:>21}  {_seeds(found)}, {estimates.verdict(found)}"
+    return words, bounds, f"{_seeds(found)}, {estimates.verdict(found)}"
 
 
 def _places(tables: Path, targets: list[str]) -> list[str]:
