@@ -1,0 +1,21 @@
+"""The embedded backbone, rebuilt: `snakemake starter`. Its weights ship with the package, so no study needs this."""
+
+
+rule starter:
+    output:
+        weights="results/starter/tiny.safetensors",
+        record="results/starter/tiny.json",
+    log:
+        "logs/starter.log",
+    benchmark:
+        "logs/starter.tsv"
+    conda:
+        "../envs/train.yaml"
+    threads: 2
+    resources:
+        mem_mb=3000,
+        runtime=120,
+    message:
+        "Pre-training the embedded backbone on short captions of drawn scenes (about ten minutes)"
+    shell:
+        "python -m hnclip.starter {output.weights:q} > {log:q} 2>&1"
