@@ -30,9 +30,6 @@ demo: $(INSTALLED)
 	@$(SNAKEMAKE) --quiet host reason
 	@$(MAKE) --no-print-directory report
 	@$(BIN)/python -m hnclip.report.summary $(STUDY)/study.json $(STUDY)/tables
-	@echo "Tables   $(STUDY)/tables"
-	@echo "Figures  $(STUDY)/figures"
-	@echo "Report   $(STUDY)/report.html"
 
 report: $(STUDY)/report.html
 
@@ -41,7 +38,7 @@ $(STUDY)/report.html: $(wildcard $(STUDY)/tables/*.csv $(STUDY)/figures/*.png)
 	@$(SNAKEMAKE) --quiet all --report $@
 
 test: $(INSTALLED)
-	@$(BIN)/python -m pytest -q -n auto
+	@$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 test-slow: $(INSTALLED)
 	@$(BIN)/python -m pytest -q -m slow
