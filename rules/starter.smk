@@ -11,11 +11,11 @@ rule starter:
         "logs/starter.tsv"
     conda:
         "../envs/train.yaml"
-    threads: 2
+    threads: 1
     resources:
         mem_mb=3000,
         runtime=120,
     message:
-        "Pre-training the embedded backbone on short captions of drawn scenes (about ten minutes)"
+        "Pre-training the embedded backbone on short captions of drawn scenes (about a quarter of an hour)"
     shell:
         "python -m hnclip.starter {output.weights:q} > {log:q} 2>&1"

@@ -11,13 +11,14 @@ from hnclip.store import write_whole
 
 @dataclass
 class Progress:
-    """How far a run is: optimiser steps done, in which epoch, how many of its steps, and what was logged."""
+    """How far a run is: optimiser steps done, in which epoch, how many of its steps, what they took, what was logged."""
 
     step: int = 0
     epoch: int = 0
     step_of_epoch: int = 0
     pairs: int = 0
     seconds: float = 0.0
+    evaluation_seconds: float = 0.0
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 

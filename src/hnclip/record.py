@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from hnclip.checkpoint import Progress
+
 PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "numpy", "pandas", "pillow")
 
 
@@ -26,7 +28,7 @@ def commit() -> tuple[str, bool]:
         return f"release {version('hnclip')}", False
 
 
-def run_record(config: dict[str, Any], device: torch.device, seconds: float, pairs: int) -> dict[str, Any]:
+def run_record(config: dict[str, Any], device: torch.device, progress: Progress) -> dict[str, Any]:
     """The record kept beside a run's results."""
     name, dirty = commit()
     on_gpu = device.type == "cuda"
@@ -39,9 +41,10 @@ def run_record(config: dict[str, Any], device: torch.device, seconds: float, pai
         "versions": {"python": sys.version.split()[0], **{package: version(package) for package in PACKAGES}},
         "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
         "threads": torch.get_num_threads(),
-        "seconds": round(seconds, 3),
-        "pairs": pairs,
-        "pairs_per_second": round(pairs / seconds, 1) if seconds else 0.0,
+        "seconds": round(progress.seconds, 3),
+        "evaluation_seconds": round(progress.evaluation_seconds, 3),
+        "pairs": progress.pairs,
+        "pairs_per_second": round(progress.pairs / progress.seconds, 1) if progress.seconds else 0.0,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else peak,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

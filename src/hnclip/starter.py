@@ -55,7 +55,7 @@ class Recipe:
     weight_decay: float = 0.05
     scale: tuple[float, float] = (14.3, 100.0)
     scale_steps: float = 0.5
-    threads: int = 2
+    threads: int = 1
 
 
 def scale_at(recipe: Recipe, step: int) -> float:

@@ -164,6 +164,7 @@ class Trainer:
 
     def _evaluate(self) -> pd.DataFrame:
         """Ranks on every test split after the current epoch; their R@1 and that on validation go to the log."""
+        started = time.perf_counter()
         self.framework.eval()
         found = []
         for split in self.evaluated:
@@ -176,13 +177,14 @@ class Trainer:
                 flush=True,
             )
             found.append(ranks)
+        self.progress.evaluation_seconds += time.perf_counter() - started
         return pd.concat(found[1:], ignore_index=True)  # validation comes first, and is only watched
 
     def _save(self, path: Path) -> None:
         save_checkpoint(path, self.config, self.progress, self.framework, self.optimiser, self.scaler)
 
     def _write(self, ranks: pd.DataFrame) -> None:
-        record = run_record(self.config, self.fabric.device, self.progress.seconds, self.progress.pairs)
+        record = run_record(self.config, self.fabric.device, self.progress)
         save_backbone(self.folder / "weights.safetensors", self.framework.backbone, {"cell": self.config["cell"]})
         write_rows(self.folder / "log.parquet", self.progress.rows)
         write_rows(self.folder / "ranks.parquet", ranks)

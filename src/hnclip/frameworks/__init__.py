@@ -1,9 +1,10 @@
 """The fine-tuning frameworks, one a file; the file's name is the config's `kind`."""
 
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from hnclip.options import from_dict, unknown
 
 
 def names() -> list[str]:
@@ -14,12 +15,9 @@ def names() -> list[str]:
 def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
     """The framework of this kind around a backbone."""
     from hnclip.frameworks.base import Framework
-    from hnclip.options import from_dict
 
     if kind not in names():
-        near = get_close_matches(kind, names(), 1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ValueError(f"unknown framework {kind!r}{hint}; known: {', '.join(names())}")
+        raise ValueError(unknown("framework", kind, names()))
     module = import_module(f"hnclip.frameworks.{kind}")
     found = [
         value

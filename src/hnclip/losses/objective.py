@@ -8,6 +8,7 @@ import torch
 
 from hnclip.losses import boosts
 from hnclip.losses.contrastive import info_nce
+from hnclip.options import unknown
 
 Boost = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Generator], torch.Tensor]
 Contrastive = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
@@ -26,9 +27,9 @@ class LossEntry:
     def __post_init__(self):
         problems = []
         if self.base != "infonce":
-            problems.append(f"unknown base {self.base!r}; known: infonce")
+            problems.append(unknown("base", self.base, ["infonce"]))
         if self.boost not in ("none", *BOOSTS):
-            problems.append(f"unknown boost {self.boost!r}; known: none, {', '.join(BOOSTS)}")
+            problems.append(unknown("boost", self.boost, ["none", *BOOSTS]))
         if (self.boost == "none") != (self.gamma is None):
             problems.append("`gamma` belongs to a boost: give both or none")
         if self.scale is not None and self.scale <= 0:

@@ -7,21 +7,12 @@ from typing import Any
 
 import torch
 
+from hnclip.data.images import Transform
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.checkpoints import OPENAI_MEAN, OPENAI_STD, build, load_backbone, load_open_clip
 from hnclip.options import from_dict
 
 STARTER = files("hnclip") / "weights" / "tiny.safetensors"
-
-
-@dataclass(frozen=True)
-class Transform:
-    """How pictures become pixels: short side resized and centre cropped, or squashed; EXIF rotation or not."""
-
-    size: int
-    interpolation: str
-    resize: str
-    exif: str
 
 
 @dataclass(frozen=True)
