@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
+SHARED = ("prepare", "pixels", "tokens", "embed")  # rules whose files studies share
+
 
 def cell_costs(study: Path, logs: Path) -> pd.DataFrame:
     """One row a cell: pairs, seconds of training, evaluation and the rest of its job."""
@@ -28,7 +30,7 @@ def other_jobs(logs: Path, study: str) -> pd.Series:
     rules = {}
     for path in logs.rglob("*.tsv"):
         rule = path.relative_to(logs).parts[0]
-        if rule != "train" and (study in path.parts or path.stem == study or rule in ("prepare", "cache", "embed")):
+        if rule != "train" and (study in path.parts or path.stem == study or rule in SHARED):
             rules[rule] = rules.get(rule, 0.0) + pd.read_csv(path, sep="\t")["s"].iloc[-1]
     return pd.Series(rules).sort_values(ascending=False)
 

@@ -3,7 +3,8 @@
 
 localrules:
     configure_benchmark,
-    configure_making,
+    configure_transform,
+    configure_tokens,
 
 
 rule configure_benchmark:
@@ -48,43 +49,73 @@ for known in config["benchmarks"]:
             "python -m hnclip.data.prepare {input.config:q} {params.folder:q} > {log:q} 2>&1"
 
 
-rule configure_making:
+rule configure_transform:
     output:
-        "results/data/makings/{making}.json",
+        "results/data/transforms/{transform}.json",
     log:
-        "logs/configure_making/{making}.log",
+        "logs/configure_transform/{transform}.log",
     conda:
         "../envs/prepare.yaml"
     params:
-        record=making_record,
+        record=transform_record,
     message:
-        "Config of the caches {wildcards.making}"
+        "Config of transform {wildcards.transform}"
     shell:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
 
 
-for making, transform, tokens in makings():
+rule pixels:
+    input:
+        manifest="results/data/{benchmark}/{split}.parquet",
+        transform="results/data/transforms/{transform}.json",
+    output:
+        "results/data/{benchmark}/{split}.{transform}.pixels.npy",
+    log:
+        "logs/pixels/{benchmark}/{split}.{transform}.log",
+    benchmark:
+        "logs/pixels/{benchmark}/{split}.{transform}.tsv"
+    conda:
+        "../envs/prepare.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    message:
+        "Decoding {wildcards.benchmark}/{wildcards.split} to {wildcards.transform}"
+    shell:
+        "python -m hnclip.data.pixels {input.manifest:q} {input.transform:q} {output:q} > {log:q} 2>&1"
 
-    rule:
-        name:
-            f"cache_{making}"
-        input:
-            manifest="results/data/{benchmark}/{split}.parquet",
-            making=f"results/data/makings/{making}.json",
-        output:
-            pixels=f"results/data/{{benchmark}}/{{split}}.{transform}.pixels.npy",
-            tokens=f"results/data/{{benchmark}}/{{split}}.{tokens}.tokens.npz",
-        log:
-            f"logs/cache/{{benchmark}}/{{split}}.{making}.log",
-        benchmark:
-            f"logs/cache/{{benchmark}}/{{split}}.{making}.tsv"
-        conda:
-            "../envs/train.yaml"
-        resources:
-            mem_mb=2000,
-            runtime=120,
-        message:
-            "Decoding and tokenising {wildcards.benchmark}/{wildcards.split}"
-        shell:
-            "python -m hnclip.data.cache {input.manifest:q} {input.making:q} {output.pixels:q} {output.tokens:q}"
-            " > {log:q} 2>&1"
+
+rule configure_tokens:
+    output:
+        "results/data/tokenizers/{tokens}.json",
+    log:
+        "logs/configure_tokens/{tokens}.log",
+    conda:
+        "../envs/prepare.yaml"
+    params:
+        record=tokens_record,
+    message:
+        "Config of tokenizer {wildcards.tokens}"
+    shell:
+        "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
+
+
+rule tokens:
+    input:
+        manifest="results/data/{benchmark}/{split}.parquet",
+        tokens="results/data/tokenizers/{tokens}.json",
+    output:
+        "results/data/{benchmark}/{split}.{tokens}.tokens.npz",
+    log:
+        "logs/tokens/{benchmark}/{split}.{tokens}.log",
+    benchmark:
+        "logs/tokens/{benchmark}/{split}.{tokens}.tsv"
+    conda:
+        "../envs/train.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    message:
+        "Tokenising {wildcards.benchmark}/{wildcards.split} by {wildcards.tokens}"
+    shell:
+        "python -m hnclip.data.tokens {input.manifest:q} {input.tokens:q} {output:q} > {log:q} 2>&1"

@@ -11,11 +11,11 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
     match module:
         case "hnclip.data.prepare":
             return [last / f"{split}.parquet" for split in json.loads(Path(arguments[0]).read_text())["splits"]]
-        case "hnclip.data.cache" | "hnclip.embed":
+        case "hnclip.embed":
             return [Path(name) for name in arguments[-2:]]
         case "hnclip.train":
             return [last / name for name in ("weights.safetensors", "log.parquet", "run.json", "ranks.parquet")]
-        case "hnclip.evaluate":
+        case "hnclip.data.pixels" | "hnclip.data.tokens" | "hnclip.evaluate":
             return [last]
         case "hnclip.report.collect":
             return [last / f"{name}.parquet" for name in ("ranks", "epochs", "runs")]

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hnclip.cell import Cell, grid, needs_embeddings, resolve, targets
+from hnclip.cell import (
+    Cell,
+    grid,
+    needs_embeddings,
+    parse_tokens,
+    parse_transform,
+    resolve,
+    targets,
+    tokens_name,
+    transform_name,
+)
 
 ROOT = Path(__file__).parents[1]
 CELL = Cell("tiny", "scenes", "longclip", "hn", 100, 42)
@@ -32,6 +42,14 @@ def test_every_path_of_the_grid_parses_back(config):
 def test_another_spelling_is_refused(text):
     with pytest.raises(ValueError, match="BACKBONE/TRAIN/FRAMEWORK/LOSS/fPPP/sSEED"):
         Cell.parse(text)
+
+
+def test_the_names_of_transforms_and_tokens_parse_back(config):
+    backbone = config["backbones"]["tiny"]
+    assert transform_name(backbone["transform"]) == "48-bicubic-shortest-ignore"
+    assert parse_transform("48-bicubic-shortest-ignore") == backbone["transform"]
+    assert tokens_name(backbone) == "clip-248"
+    assert parse_tokens("clip-248") == {"tokenizer": "clip", "context": 248}
 
 
 def test_a_cell_of_two_grids_is_one_cell(config):

@@ -135,6 +135,19 @@ def test_the_frozen_boost_embeds_the_training_split(study):
     assert (study.folder / "results/embeddings/tiny/scenes/train.parquet").exists()
 
 
+def test_a_backbone_of_another_context_shares_the_pixels(study):
+    tiny = yaml.safe_load((ROOT / "config.yaml").read_text())["backbones"]["tiny"]
+    grid = {**OVERLAY["grids"]["some"], "backbones": ["tiny", "short"], "losses": ["infonce"], "transfer": []}
+    overlay = changed(grids={"some": grid}, backbones={"short": {**tiny, "context": 77}})
+    found = study.jobs(overlay) - STUDY
+    splits = ("train", "validation", "test", "unseen")
+    assert {job for job in found if "short" not in job} == {
+        "Config of tokenizer clip-77",
+        *(f"Tokenising scenes/{split} by clip-77" for split in splits),
+    }
+    assert "Training short/scenes/longclip/infonce/s1" in found
+
+
 def test_a_rewritten_config_of_the_same_words_trains_nothing(study):
     path = next(study.folder.glob("results/dag/runs/**/config.json"))
     path.write_bytes(path.read_bytes())

@@ -70,7 +70,7 @@ def torchless(folder: str) -> list[str]:
 
 def test_what_needs_no_torch_does_not_load_it():
     names = [name.removesuffix(".__init__") for name in [*torchless("report"), *torchless("data/prepare")]]
-    names = [*LIGHT, "hnclip.frameworks", "hnclip.data.manifest", "hnclip.data.images", *names]
+    names = [*LIGHT, "hnclip.frameworks", "hnclip.data.manifest", "hnclip.data.images", "hnclip.data.pixels", *names]
     code = (
         "import sys\nfrom importlib import import_module\n"
         f"for name in {[name for name in names if not name.endswith('__main__')]}:\n"

@@ -8,8 +8,8 @@ from typing import Any
 
 from PIL import Image
 
-from hnclip.data.images import write_pixels
 from hnclip.data.manifest import write_manifest
+from hnclip.data.pixels import write_pixels
 from hnclip.data.scene import draw, random_scene
 from hnclip.data.scene_words import dense_sentences
 from hnclip.data.tokens import tokenize, write_tokens

@@ -62,21 +62,14 @@ def benchmark_record(wildcards):
     return canonical({"name": wildcards.benchmark, "kind": entry["kind"], "options": entry["options"], "splits": names})
 
 
-def makings():
-    """The distinct ways in which the backbones want a split: (name, transform's name, tokens' name)."""
-    found = set()
-    for entry in config["backbones"].values():
-        found.add((cells.transform_name(entry["transform"]), f"{entry['tokenizer']}-{entry['context']}"))
-    return [(f"{transform}.{tokens}", transform, tokens) for transform, tokens in sorted(found)]
+def transform_record(wildcards):
+    """What the pixels of a split depend on, beside its manifest."""
+    return canonical(cells.parse_transform(wildcards.transform))
 
 
-def making_record(wildcards):
-    """Transform, tokenizer and context of a making; the backbones that share it do not matter."""
-    for entry in config["backbones"].values():
-        names = (cells.transform_name(entry["transform"]), f"{entry['tokenizer']}-{entry['context']}")
-        if ".".join(names) == wildcards.making:
-            return canonical({key: entry[key] for key in ("transform", "tokenizer", "context")})
-    raise WorkflowError(f"no backbone of the config wants {wildcards.making}")
+def tokens_record(wildcards):
+    """What the tokens of a split depend on, beside its manifest."""
+    return canonical(cells.parse_tokens(wildcards.tokens))
 
 
 # frozen backbones
@@ -175,4 +168,5 @@ wildcard_constraints:
     benchmark=NAME,
     split=NAME,
     cell=rf"{NAME}/{NAME}/{NAME}/{NAME}/f\d{{3}}/s\d+",
-    making=r"[A-Za-z0-9_.-]+",
+    transform=r"\d+-[a-z]+-[a-z]+-[a-z]+",
+    tokens=r"[a-z]+-\d+",

@@ -67,8 +67,25 @@ def manifest_path(benchmark: str, split: str) -> str:
 
 
 def transform_name(transform: dict[str, Any]) -> str:
-    """The name of a pixel cache's making, such as `48-bicubic-shortest-ignore`."""
+    """The name of a transform in the names of files, such as `48-bicubic-shortest-ignore`."""
     return f"{transform['size']}-{transform['interpolation']}-{transform['resize']}-{transform['exif']}"
+
+
+def parse_transform(name: str) -> dict[str, Any]:
+    """The transform of this name."""
+    size, interpolation, resize, exif = name.split("-")
+    return {"size": int(size), "interpolation": interpolation, "resize": resize, "exif": exif}
+
+
+def tokens_name(backbone: dict[str, Any]) -> str:
+    """The name of a tokenizer with its context, such as `clip-248`."""
+    return f"{backbone['tokenizer']}-{backbone['context']}"
+
+
+def parse_tokens(name: str) -> dict[str, Any]:
+    """The tokenizer and the context of this name."""
+    tokenizer, context = name.split("-")
+    return {"tokenizer": tokenizer, "context": int(context)}
 
 
 def pixels_path(config: Config, backbone: str, benchmark: str, split: str) -> str:
@@ -77,8 +94,8 @@ def pixels_path(config: Config, backbone: str, benchmark: str, split: str) -> st
 
 
 def tokens_path(config: Config, backbone: str, benchmark: str, split: str) -> str:
-    entry = config["backbones"][backbone]
-    return f"results/data/{benchmark}/{split}.{entry['tokenizer']}-{entry['context']}.tokens.npz"
+    name = tokens_name(config["backbones"][backbone])
+    return f"results/data/{benchmark}/{split}.{name}.tokens.npz"
 
 
 def embeddings_path(backbone: str, benchmark: str, split: str) -> str:

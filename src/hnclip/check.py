@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hnclip import frameworks
-from hnclip.cell import Config, tokens_path, transform_name
+from hnclip.cell import Config
 from hnclip.data import prepare
 from hnclip.options import unknown
 from hnclip.study import narrow, user_files, weights_files
@@ -28,7 +28,7 @@ def check(config: Config, schema: dict[str, Any]) -> None:
     errors = list(_schema_errors(config, schema))
     problems = [f"{_spell(path)}: {text}" for path, text, _ in errors]
     if not any(fatal for _, _, fatal in errors):
-        problems += [*_names(config), *_entries(config), *_caches(config), *_files(config)]
+        problems += [*_names(config), *_entries(config), *_files(config)]
     if problems:
         count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise ValueError("\n  ".join([f"the configuration (config.yaml with its overlays) has {count}:", *problems]))
@@ -108,17 +108,6 @@ def _entries(config: Config) -> Iterator[str]:
     for name, entry in config["benchmarks"].items():
         if entry["train"] in [entry["validation"], *entry["test"]]:
             yield f"benchmarks.{name}: split {entry['train']!r} is trained on and evaluated on"
-
-
-def _caches(config: Config) -> Iterator[str]:
-    """Backbones that share pixels but not tokens, or the reverse: one job writes both files of a split."""
-    made: dict[str, tuple[str, str]] = {}
-    for name, entry in config["backbones"].items():
-        pair = (transform_name(entry["transform"]), tokens_path(config, name, "", ""))
-        for file in pair:
-            other, others = made.setdefault(file, (name, pair))
-            if others != pair:
-                yield f"backbones.{name}: shares its transform or its tokens with {other!r}, but not both"
 
 
 def _files(config: Config) -> Iterator[str]:

@@ -16,8 +16,8 @@ from PIL import Image
 from torch.nn.functional import cross_entropy
 
 from hnclip.command import run
-from hnclip.data.images import write_pixels
 from hnclip.data.manifest import read_manifest
+from hnclip.data.pixels import write_pixels
 from hnclip.data.prepare import scenes as benchmark
 from hnclip.data.scene import Scene, draw, random_scene
 from hnclip.data.scene_words import short_caption

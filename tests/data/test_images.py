@@ -1,42 +1,13 @@
-import hashlib
-import io
-
 import numpy as np
 import pytest
 from PIL import Image
 
-from hnclip.data.images import open_pixels, read_image, transform_image, write_pixels
-from hnclip.data.manifest import write_manifest
-
-PLAIN = {"size": 8, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
+from hnclip.data.images import Transform, read_image, transform_image
 
 
 def noise(width=12, height=9, seed=0, bands=3):
     pixels = np.random.default_rng(seed).integers(0, 256, (height, width, bands), dtype=np.uint8)
     return Image.fromarray(pixels[..., 0] if bands == 1 else pixels)
-
-
-def manifest(folder, *files):
-    rows = []
-    for name in files:
-        path = folder / name
-        data = path.read_bytes() if path.exists() else b""
-        rows.append(
-            {
-                "id": name,
-                "image": name,
-                "caption": "A cat.",
-                "sentences": [],
-                "boxes": [],
-                "family": name,
-                "split": "test",
-                "width": 1,
-                "height": 1,
-                "sha256": hashlib.sha256(data).hexdigest(),
-            }
-        )
-    write_manifest(folder / "test.parquet", rows)
-    return folder / "test.parquet"
 
 
 def test_exif_rotation_is_ignored_or_applied(tmp_path):
@@ -96,56 +67,12 @@ def test_pixels_are_those_of_torchvision(shape, resize, interpolation):
     else:
         steps = [transforms.Resize((8, 8), filter_)]
     expected = np.asarray(transforms.Compose(steps)(image))
-    found = transform_image(image, {**PLAIN, "resize": resize, "interpolation": interpolation})
+    found = transform_image(image, Transform(8, interpolation, resize))
     assert found.dtype == np.uint8 and np.array_equal(found, expected)
 
 
-def test_the_cache_holds_each_image_once_in_order(tmp_path):
-    for index in range(3):
-        noise(20 + index, 12, index).save(tmp_path / f"ü {index}.png")
-    path = manifest(tmp_path, "ü 2.png", "ü 2.png", "ü 0.png", "ü 1.png")
-    write_pixels(path, PLAIN, tmp_path / "out" / "test.npy")
-    pixels = open_pixels(tmp_path / "out" / "test.npy")
-    assert isinstance(pixels, np.memmap) and pixels.shape == (3, 8, 8, 3)
-    for row, index in zip(pixels, (2, 0, 1), strict=True):
-        assert np.array_equal(row, transform_image(noise(20 + index, 12, index), PLAIN))
-    assert [file.name for file in (tmp_path / "out").iterdir()] == ["test.npy"]
-
-
-def test_all_bad_images_are_named_and_nothing_is_written(tmp_path):
-    noise().save(tmp_path / "good.png")
-    buffer = io.BytesIO()
-    noise(64, 64).save(buffer, "JPEG")
-    (tmp_path / "half.jpg").write_bytes(buffer.getvalue()[: buffer.tell() // 2])
-    buffer = io.BytesIO()
-    noise(64, 64).save(buffer, "PNG")
-    (tmp_path / "half.png").write_bytes(buffer.getvalue()[: buffer.tell() // 2])
-    (tmp_path / "empty.png").write_bytes(b"")
-    (tmp_path / "text.png").write_text("no picture")
-    noise(9, 9).save(tmp_path / "changed.png")
-    Image.fromarray(np.ones((4, 4), np.float32)).save(tmp_path / "float.tif")
-    names = ["half.jpg", "half.png", "empty.png", "text.png", "missing.png", "float.tif", "changed.png"]
-    path = manifest(tmp_path, "good.png", *names)
-    noise(9, 9, seed=1).save(tmp_path / "changed.png")
-    with pytest.raises(ValueError) as caught:
-        write_pixels(path, PLAIN, tmp_path / "out.npy")
-    message = str(caught.value)
-    assert message.startswith("7 of the 8 images") and "repair or remove" in message and "good.png" not in message
-    assert all(f"{tmp_path / name}: " in message for name in names)
-    assert "empty.png: the file is empty" in message and "missing.png: no such image" in message
-    assert "changed since the manifest" in message and "32-bit grey" in message
-    assert not list(tmp_path.glob("*.npy")) and not list(tmp_path.glob(".*part"))
-
-
-def test_wrong_transforms_and_caches_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="'resize': expected 'shortest' or 'squash', got 'crop'"):
-        transform_image(noise(), {**PLAIN, "resize": "crop"})
+def test_wrong_images_and_transforms_are_refused(tmp_path):
     with pytest.raises(ValueError, match="size must be at least 1"):
-        transform_image(noise(), {**PLAIN, "size": 0})
+        Transform(size=0)
     with pytest.raises(FileNotFoundError, match="no such image file"):
         read_image(tmp_path / "none.png", "ignore")
-    with pytest.raises(FileNotFoundError, match="no pixel cache"):
-        open_pixels(tmp_path / "none.npy")
-    np.save(tmp_path / "other.npy", np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="is no pixel cache: float64"):
-        open_pixels(tmp_path / "other.npy")

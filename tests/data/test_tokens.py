@@ -1,7 +1,13 @@
 """Tokens are open_clip's own, ragged, cut with their end token kept, and counted when cut."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+from world import make_split
 
 from hnclip.data.tokens import read_tokens, tokenize, tokenizer, write_tokens
 from hnclip.models.openclip import open_clip
@@ -32,3 +38,16 @@ def test_empty_captions_are_refused_by_row():
 def test_an_unknown_tokenizer_is_refused():
     with pytest.raises(ValueError, match="unknown tokenizer 'bert'; known: clip"):
         tokenizer("bert", 77)
+
+
+def test_the_command_writes_the_same_tokens_and_says_how_many_it_cut(tmp_path):
+    record = make_split(tmp_path, "test", 3)
+    written = []
+    for context in (248, 8):
+        (tmp_path / "tokens.json").write_text(json.dumps({"tokenizer": "clip", "context": context}))
+        command = [sys.executable, "-m", "hnclip.data.tokens", record["manifest"], tmp_path / "tokens.json"]
+        done = subprocess.run([*command, tmp_path / "out.npz"], check=True, capture_output=True, text=True)
+        written.append((json.loads(done.stdout), read_tokens(tmp_path / "out.npz")))
+    (whole, long), (cut, short) = written
+    assert np.array_equal(long.ids, read_tokens(Path(record["tokens"])).ids) and whole["cut"] == 0
+    assert short.lengths().tolist() == [8, 8, 8] and (cut["cut"], cut["context"], cut["captions"]) == (3, 8, 3)

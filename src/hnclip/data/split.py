@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from hnclip.data.images import open_pixels
 from hnclip.data.manifest import images, read_manifest
+from hnclip.data.pixels import open_pixels
 from hnclip.data.tokens import Tokens, read_tokens
 
 

@@ -1,14 +1,20 @@
-"""Captions as token ids, tokenised once a data set and kept ragged, so that no padding is stored or computed."""
+"""Captions as token ids, tokenised once a split and kept ragged, so that no padding is stored or computed.
+
+`python -m hnclip.data.tokens MANIFEST TOKENS.json OUT.npz` writes them, for a tokenizer and a context.
+"""
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from hnclip.command import run
+from hnclip.data.manifest import read_manifest
 from hnclip.models.openclip import open_clip
-from hnclip.store import write_whole
+from hnclip.store import read_json, write_whole
 
 
 @dataclass(frozen=True)
@@ -90,3 +96,15 @@ def report_truncation(tokens: Tokens, context: int) -> str:
             "cut_share": round(share, 4),
         }
     )
+
+
+def main() -> None:
+    manifest, config, out = map(Path, sys.argv[1:4])
+    options = read_json(config)
+    tokens = tokenize(list(read_manifest(manifest)["caption"]), options["tokenizer"], options["context"])
+    print(report_truncation(tokens, options["context"]))
+    write_tokens(out, tokens)
+
+
+if __name__ == "__main__":
+    run(main)
