@@ -109,6 +109,25 @@ def test_a_fault_is_named_with_the_way_out(config, path, value, words):
         assert word in text
 
 
+def test_weights_that_are_not_there_are_named_where_the_study_uses_them(config, tmp_path):
+    entry = {key: config["backbones"]["tiny"][key] for key in ("context", "tokenizer", "transform")}
+    config["backbones"] |= {
+        "big": {**entry, "kind": "open_clip", "model": "ViT-B-16", "pretrained": "weights/none.pt"},
+        "mine": {**entry, "kind": "checkpoint", "weights": "none.safetensors"},
+        "tag": {**entry, "kind": "open_clip", "model": "ViT-B-16", "pretrained": "openai"},
+    }
+    assert check(config, SCHEMA) is None
+    config["grids"]["main"]["backbones"] = ["big", "mine", "tag"]
+    assert message(config).splitlines()[1:] == [
+        "  backbones.big.pretrained: there is no file weights/none.pt",
+        "  backbones.mine.weights: there is no file none.safetensors",
+    ]
+    for name, key in (("big", "pretrained"), ("mine", "weights")):
+        (tmp_path / name).touch()
+        config["backbones"][name][key] = str(tmp_path / name)
+    assert check(config, SCHEMA) is None
+
+
 def test_backbones_may_share_a_transform_and_differ_in_context(config):
     config["backbones"]["short"] = {**config["backbones"]["tiny"], "context": 77}
     config["grids"]["main"]["backbones"] = ["tiny", "short"]

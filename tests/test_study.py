@@ -59,3 +59,12 @@ def test_the_files_that_a_user_names_are_found(config):
     assert user_files(config, "own") == ["a b.csv", "t.txt"]
     assert weights_files(config, "mine") == ["w.safetensors"]
     assert weights_files(config, "tiny") == user_files(config, "scenes") == []
+
+
+@pytest.mark.parametrize(
+    ("pretrained", "file"),
+    [("openai", False), ("laion2b_s34b_b88k", False), ("b16.pt", True), ("my weights/b16", True), ("/a/é.bin", True)],
+)
+def test_weights_for_open_clip_are_a_tag_or_a_file(config, pretrained, file):
+    config["backbones"]["big"] = {"kind": "open_clip", "model": "ViT-B-16", "pretrained": pretrained}
+    assert weights_files(config, "big") == ([pretrained] if file else [])

@@ -9,7 +9,7 @@ from hnclip import frameworks
 from hnclip.cell import Config
 from hnclip.data import prepare
 from hnclip.options import unknown
-from hnclip.study import narrow, user_files, weights_files
+from hnclip.study import WEIGHTS_KEYS, narrow, user_files, weights_files
 
 NEEDED = {"starter": [], "checkpoint": ["weights"], "open_clip": ["model", "pretrained"], "random": ["architecture"]}
 READ = {**NEEDED, "random": ["architecture", "seed"]}
@@ -116,7 +116,7 @@ def _files(config: Config) -> Iterator[str]:
     for name in used["backbones"]:
         for path in weights_files(config, name):
             if not Path(path).is_file():
-                yield f"backbones.{name}.weights: there is no file {path}"
+                yield f"backbones.{name}.{WEIGHTS_KEYS[used['backbones'][name]['kind']]}: there is no file {path}"
     for name, entry in used["benchmarks"].items():
         missing = [path for path in user_files(config, name) if not Path(path).is_file()]
         yield from (f"benchmarks.{name}.options: there is no file {path}" for path in missing)

@@ -12,6 +12,9 @@ from hnclip.cell import Cell, Config
 from hnclip.command import run
 from hnclip.store import read_json, write_json
 
+WEIGHTS_KEYS = {"checkpoint": "weights", "open_clip": "pretrained"}  # the key under which a kind names a file
+WEIGHTS_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".npz", ".safetensors")
+
 
 def narrow(config: Config) -> Config:
     """The config without the entries that no cell of the study uses, so that they cannot make it run again."""
@@ -50,9 +53,12 @@ def user_files(config: Config, benchmark: str) -> list[str]:
 
 
 def weights_files(config: Config, backbone: str) -> list[str]:
-    """The weights file that the config names for a backbone, if any."""
+    """The weights file that the config names for a backbone, if any; a tag of open_clip is none."""
     entry = config["backbones"][backbone]
-    return [entry["weights"]] if entry["kind"] == "checkpoint" and "weights" in entry else []
+    named = entry.get(WEIGHTS_KEYS.get(entry["kind"]))
+    if named is None or (entry["kind"] == "open_clip" and "/" not in named and not named.endswith(WEIGHTS_SUFFIXES)):
+        return []
+    return [named]
 
 
 def eval_paths(config: Config, cell: Cell) -> list[str]:
