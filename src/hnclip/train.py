@@ -119,8 +119,7 @@ class Trainer:
         step_of = partial(Step, epoch=self.progress.epoch, epochs=self.recipe.epochs)
         self.generator.manual_seed(self.seed * 1_000_003 + self.progress.step)
         terms = [self._backward(images, step_of, 1 / len(batches)) for images in batches]
-        if self.recipe.clip_norm is not None:
-            self.fabric.clip_gradients(self.model, self.optimiser, max_norm=self.recipe.clip_norm)
+        self._clip(batches)
         self.optimiser.step()
         self.optimiser.zero_grad()
         self._clamp_scale()
@@ -149,12 +148,25 @@ class Trainer:
         )
         values = {name: term.item() for name, term in terms.items()}
         if not np.isfinite(sum(values.values())):
-            ids = [self.train.image_ids[image] for image in images]
-            raise ValueError(
-                f"the loss is not finite at optimiser step {self.progress.step} ({values}); the batch: {', '.join(ids)}. "
-                f"Look at these images and captions, or lower `lr`, or use precision 32-true"
-            )
+            self._stop(f"the loss is not finite ({values})", images)
         return values
+
+    def _clip(self, batches: list[np.ndarray]) -> None:
+        """Bound the gradient's norm once an optimiser step; under fp16 the scaler skips a step that is not finite."""
+        if self.recipe.clip_norm is None:
+            return
+        norm = self.fabric.clip_gradients(
+            self.model, self.optimiser, max_norm=self.recipe.clip_norm, error_if_nonfinite=False
+        )
+        if self.scaler is None and not torch.isfinite(norm):
+            self._stop("the gradient is not finite", np.concatenate(batches))
+
+    def _stop(self, what: str, images: np.ndarray) -> None:
+        ids = ", ".join(self.train.image_ids[image] for image in images)
+        raise ValueError(
+            f"{what} at optimiser step {self.progress.step}; the batch: {ids}. "
+            "Look at these images and captions, or lower `lr`, or use precision 32-true"
+        )
 
     def _clamp_scale(self) -> None:
         scale = self.framework.backbone.clip.logit_scale
