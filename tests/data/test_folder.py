@@ -111,9 +111,10 @@ def test_the_hash_is_even_and_stable():
     counts = pandas.Series([by_hash(key, shares) for key in keys]).value_counts(normalize=True)
     assert abs(counts["train"] - 0.8) < 0.03 and abs(counts["test"] - 0.1) < 0.03
     for key in keys[:500]:
-        if by_hash(key, {"train": 20, "rest": 80}) == "train":
+        if by_hash(key, {"train": 20, "test": 10, "validation": 70}) == "train":
             assert by_hash(key, shares) == "train"
-    assert [by_hash(key, shares) for key in ("a", "ü.png", "g")] == ["train", "train", "validation"]
+        assert by_hash(key, shares) == by_hash(key, dict(sorted(shares.items())))
+    assert [by_hash(key, shares) for key in ("ü.png", "d", "111")] == ["train", "test", "validation"]
 
 
 def test_family_members_are_hashed_together(data):

@@ -18,6 +18,7 @@ from hnclip.store import read_json
 
 ROOT = "./usr/share/tuxpaint/stamps/"
 PAIRS = {"train": 10, "validation": 4, "test": 8}
+SHARES = {"train": 60, "validation": 20, "test": 20}
 
 
 def stamp(seed, size=(20, 12)):
@@ -70,8 +71,8 @@ def deb(path, files, packing="xz", extra=()):
 
 
 def made(folder, package, **options):
-    options = {"seed": 5, "pairs": PAIRS, "pixels": 64, "objects": [2, 3], "deb": str(package), **options}
-    prepare({"name": "stamps", "kind": "stamps", "options": options}, folder)
+    given = {"seed": 5, "pairs": PAIRS, "shares": SHARES, "pixels": 64, "objects": [2, 3], "deb": str(package)}
+    prepare({"name": "stamps", "kind": "stamps", "options": {**given, **options}}, folder)
     return {path.stem: read_manifest(path) for path in folder.glob("*.parquet")}
 
 
@@ -129,6 +130,14 @@ def test_the_same_options_give_the_same_files(benchmark, tmp_path):
     assert all(again[split].equals(frames[split]) for split in PAIRS)
 
 
+def test_the_order_of_splits_does_not_matter(benchmark, tmp_path):
+    package, _, frames = benchmark
+    pairs, shares = ({split: given[split] for split in sorted(given)} for given in (PAIRS, SHARES))
+    assert list(shares) != list(SHARES)
+    again = made(tmp_path, package, pairs=pairs, shares=shares)
+    assert all(again[split].equals(frames[split]) for split in PAIRS)
+
+
 def test_packages_are_read_in_both_packings_without_links_or_paths_that_lead_elsewhere(tmp_path):
     link = tarfile.TarInfo(ROOT + "animals/link.png")
     link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
@@ -153,7 +162,7 @@ def test_what_is_no_package_says_so(tmp_path):
         made(tmp_path, tmp_path / "half.deb")
     with pytest.raises(ValueError, match="has no stamps under usr/share"):
         made(tmp_path, deb(tmp_path / "other.deb", {"animals/a.txt": b"A cat."}))
-    with pytest.raises(ValueError, match=r"too few .* in: validation \(3\), test \(2\)"):
+    with pytest.raises(ValueError, match=r"too few .* in: test \(2\), validation \(2\)"):
         made(tmp_path, deb(tmp_path / "few.deb", contents(12)))
     assert not list(tmp_path.glob("*.parquet"))
 
@@ -193,7 +202,8 @@ def test_without_package_and_apt_the_message_says_what_to_do(tmp_path, monkeypat
     ("options", "said"),
     [
         ({"objects": [2, 5]}, "within 1 to 4"),
-        ({"shares": {"train": 60, "test": 40}}, "unknown split 'validation'|must name the same splits"),
+        ({"shares": {"train": 60, "test": 40}}, "shares has test, train; pairs has test, train, validation"),
+        ({"shares": None}, "option 'shares': expected names with values"),
         ({"shares": {"train": 60, "validation": 20, "test": 10}}, "add up to 100"),
         ({"pixel": 64}, r"unknown option 'pixel' \(did you mean 'pixels'\?\)"),
     ],

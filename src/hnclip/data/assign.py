@@ -9,13 +9,13 @@ from hnclip.options import nearest
 
 
 def by_hash(key: str, shares: dict[str, int]) -> str:
-    """The split of a key, given each split's percent.
+    """The split of a key, given each split's percent; the splits share the hashes out in the order of their names.
 
-    It hangs on the key alone: images added later move none. A share that grows at the last split's expense keeps
+    It hangs on the key alone: images added later move none. A share that grows at the expense of the last name keeps
     what it had.
     """
     point = int.from_bytes(sha256(key.encode("utf-8")).digest()[:8], "big") * 100 >> 64
-    for split, share in shares.items():
+    for split, share in sorted(shares.items()):
         if point < share:
             return split
         point -= share

@@ -66,14 +66,14 @@ def _phrase(data: bytes) -> str:
 
 
 def share_out(stamps: list[Stamp], shares: dict[str, int], seed: int) -> dict[str, list[Stamp]]:
-    """The stamps of each split, by percent; stamps with the same phrase stay together."""
+    """The stamps of each split, by percent, whatever order the splits come in; one phrase's stamps stay together."""
     by_phrase: dict[str, list[Stamp]] = {}
     for stamp in stamps:
         by_phrase.setdefault(stamp.phrase.casefold(), []).append(stamp)
     phrases = sorted(by_phrase)
     Random(f"stamps:{seed}:shares").shuffle(phrases)
     shared, start, percent = {}, 0, 0
-    for split, share in shares.items():
+    for split, share in sorted(shares.items()):
         percent += share
         end = round(len(phrases) * percent / 100)
         shared[split] = [stamp for phrase in phrases[start:end] for stamp in by_phrase[phrase]]

@@ -54,7 +54,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     """Write the pictures and manifests of all splits; the same options give the same files."""
     wanted = from_dict(Options, options, "scenes")
     families: Families[Scene] = Families(lambda scene, family: _keys(scene, _wording(wanted, family)))
-    for split in wanted.pairs:
+    for split in sorted(wanted.pairs):
         write_split(Path(folder), split, _pictures(wanted, split, families))
 
 

@@ -12,7 +12,7 @@ from hnclip.data.debian import find_package
 from hnclip.data.families import Families
 from hnclip.data.stamp_scene import PLACES, StampScene, compose, near_twin, random_scene, stamp_sentences
 from hnclip.data.stamps import PACKAGE, Stamp, read_stamps, share_out
-from hnclip.options import from_dict, unknown
+from hnclip.options import from_dict
 from hnclip.store import write_json
 
 
@@ -20,18 +20,17 @@ from hnclip.store import write_json
 class Options:
     """What is composed.
 
-    pairs: pictures in each split. family: near-twins in a family; they differ in one stamp, place or size. objects:
-    [fewest, most] stamps in a scene. pixels: side of the pictures. shares: percent of the stamps for each split
-    (default: 60 for the first, the rest for the others); no stamp is in two splits. deb: the package, where apt-get
-    cannot fetch it. cache: where it is kept.
+    pairs: pictures in each split. shares: percent of the stamps for each split; no stamp is in two splits. family:
+    near-twins in a family; they differ in one stamp, place or size. objects: [fewest, most] stamps in a scene. pixels:
+    side of the pictures. deb: the package, where apt-get cannot fetch it. cache: where it is kept.
     """
 
     seed: int
     pairs: dict[str, int]
+    shares: dict[str, int]
     family: int = 4
     objects: tuple[int, int] = (2, 4)
     pixels: int = 128
-    shares: dict[str, int] | None = None
     deb: str | None = None
     cache: str = "results/downloads"
 
@@ -40,21 +39,11 @@ class Options:
         check_range("objects", self.objects, 1, len(PLACES))
         if self.pixels < 32:
             raise ValueError(f"pixels must be at least 32, got {self.pixels}")
-        shares = self.stamp_shares()
-        for split in set(shares) ^ set(self.pairs):
-            raise ValueError(f"shares and pairs must name the same splits: {unknown('split', split, self.pairs)}")
-        if min(shares.values()) < 1 or sum(shares.values()) != 100:
-            raise ValueError(f"shares: whole percents that add up to 100, got {shares}")
-
-    def stamp_shares(self) -> dict[str, int]:
-        """Percent of the stamps for each split."""
-        if self.shares is not None:
-            return self.shares
-        first, *others = self.pairs
-        if not others:
-            return {first: 100}
-        each, rest = divmod(40, len(others))
-        return {first: 60 + rest} | dict.fromkeys(others, each)
+        if set(self.shares) != set(self.pairs):
+            named = [", ".join(sorted(splits)) for splits in (self.shares, self.pairs)]
+            raise ValueError(f"shares and pairs must name the same splits: shares has {named[0]}; pairs has {named[1]}")
+        if min(self.shares.values()) < 1 or sum(self.shares.values()) != 100:
+            raise ValueError(f"shares: whole percents that add up to 100, got {self.shares}")
 
 
 def splits(options: dict[str, Any]) -> list[str]:
@@ -67,7 +56,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     wanted = from_dict(Options, options, "stamps")
     deb = find_package(PACKAGE, wanted.deb, Path(wanted.cache))
     stamps = read_stamps(deb, wanted.pixels // 2)
-    shared = share_out(stamps, wanted.stamp_shares(), wanted.seed)
+    shared = share_out(stamps, wanted.shares, wanted.seed)
     few = [f"{split} ({len(own)})" for split, own in shared.items() if _phrases(own) <= wanted.objects[1]]
     if few:
         raise ValueError(
@@ -75,7 +64,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
             "change the option `shares`"
         )
     families: Families[StampScene] = Families(lambda scene, family: _keys(scene, family, wanted, shared))
-    for split in wanted.pairs:
+    for split in sorted(wanted.pairs):
         write_split(Path(folder), split, _pictures(wanted, split, shared[split], families))
     write_json(
         Path(folder) / "source.json",
