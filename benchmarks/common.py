@@ -42,7 +42,10 @@ def report(name: str, seconds: np.ndarray, labels: tuple[str, str]) -> None:
     draws = np.random.default_rng(0).choice(ratio, (2000, len(ratio)))
     low, high = np.quantile(np.median(draws, axis=1), [0.025, 0.975])
     first, second = np.median(seconds, axis=0) * 1000
-    print(f"{name}: {labels[0]} / {labels[1]} = {np.median(ratio):.3f} (95 % interval {low:.3f} to {high:.3f}, {len(ratio)} pairs)")
+    print(
+        f"{name}: {labels[0]} / {labels[1]} = {np.median(ratio):.3f} "
+        f"(95 % interval {low:.3f} to {high:.3f}, {len(ratio)} pairs)"
+    )
     print(f"  medians: {labels[0]} {first:.1f} ms, {labels[1]} {second:.1f} ms")
     print(f"  machine: {platform.machine()}, {torch.get_num_threads()} threads of torch {torch.__version__}")
 

@@ -18,7 +18,11 @@ from hnclip.losses.objective import LossEntry, contrastive
 from hnclip.models.load import backbone_from
 from hnclip.models.openclip import open_clip
 
-TINY = {"kind": "starter", "context": 248, "transform": {"size": 48, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}}
+TINY = {
+    "kind": "starter",
+    "context": 248,
+    "transform": {"size": 48, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"},
+}
 
 
 def optimiser(model: nn.Module) -> torch.optim.Optimizer:

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 
 # A module may import from its own layer and those before it.
 LAYERS = [
-    {"cell", "store", "options", "command", "__init__"},
+    {"cell", "store", "options", "command", "__init__", "__version__"},
     {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode"},
     {"frameworks", "starter"},
     {"train", "embed", "evaluate"},

@@ -175,7 +175,9 @@ def test_a_fixed_scale_stays(tmp_path):
 
 def test_a_gradient_that_is_not_finite_stops_the_run_and_names_the_batch(tmp_path):
     config, run = make_cell(tmp_path, loss={"base": "infonce", "scale": 1e38, "boost": "none"})
-    with pytest.raises(ValueError, match=r"gradient is not finite at optimiser step 0; the batch: train-\d+, train-\d+"):
+    with pytest.raises(
+        ValueError, match=r"gradient is not finite at optimiser step 0; the batch: train-\d+, train-\d+"
+    ):
         train.main(config, run)
     assert not (run / "weights.safetensors").exists()
 
@@ -215,7 +217,9 @@ def test_results_name_what_they_were_made_with(tmp_path):
     ).all()
     log = pd.read_parquet(run / "log.parquet")
     scores = log[log["kind"] == "eval"]
-    assert scores[["epoch", "target"]].values.tolist() == [[e, f"world/{s}"] for e in (0, 1) for s in ("validation", "test")]
+    assert scores[["epoch", "target"]].values.tolist() == [
+        [e, f"world/{s}"] for e in (0, 1) for s in ("validation", "test")
+    ]
     last = ranks[ranks["direction"] == "t2i"]["rank"].lt(1).mean()
     assert scores["t2i_r1"].iloc[-1] == last and scores["queries"].iloc[-1] == 7
 

@@ -29,7 +29,10 @@ class Cell:
             cell = cls(*parts[:4], fraction=int(parts[4][1:]), seed=int(parts[5][1:]))
             if str(cell) == text:
                 return cell
-        raise ValueError(f"{text!r} is no cell: expected BACKBONE/TRAIN/FRAMEWORK/LOSS/fPPP/sSEED, such as tiny/scenes/longclip/hn/f100/s42")
+        raise ValueError(
+            f"{text!r} is no cell: expected BACKBONE/TRAIN/FRAMEWORK/LOSS/fPPP/sSEED, "
+            "such as tiny/scenes/longclip/hn/f100/s42"
+        )
 
 
 def grid(config: Config) -> set[Cell]:

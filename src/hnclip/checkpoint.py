@@ -11,7 +11,7 @@ from hnclip.store import write_whole
 
 @dataclass
 class Progress:
-    """How far a run is: optimiser steps done, in which epoch, how many of its steps, what they took, what was logged."""
+    """How far a run is: steps done, in which epoch, how many of its steps, the seconds spent, the rows logged."""
 
     step: int = 0
     epoch: int = 0

@@ -9,7 +9,11 @@ Losses = Callable[[Batch], dict[str, torch.Tensor]]
 
 
 def whole(
-    encode: Callable[[Batch], Batch], losses: Losses, batch: Batch, backward: Callable[[torch.Tensor], None], share: float
+    encode: Callable[[Batch], Batch],
+    losses: Losses,
+    batch: Batch,
+    backward: Callable[[torch.Tensor], None],
+    share: float,
 ) -> dict[str, torch.Tensor]:
     """Add `share` times the gradient of the summed terms to the weights; returns the terms, detached."""
     terms = losses(encode(batch))

@@ -11,7 +11,9 @@ from hnclip.data.split import Split
 BLOCK = 1024
 
 
-def ranks(query_QD: torch.Tensor, gallery_GD: torch.Tensor, relevant: list[np.ndarray], block: int = BLOCK) -> np.ndarray:
+def ranks(
+    query_QD: torch.Tensor, gallery_GD: torch.Tensor, relevant: list[np.ndarray], block: int = BLOCK
+) -> np.ndarray:
     """Rank of each query's best relevant item, 0 is best, [Q].
 
     It counts the irrelevant items that score at least as high. `relevant` lists each query's relevant gallery rows.

@@ -10,22 +10,28 @@ from typing import Any
 
 import torch
 
+from hnclip import __version__
 from hnclip.checkpoint import Progress
 
 PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "numpy", "pandas", "pillow")
 
 
 def commit() -> tuple[str, bool]:
-    """The commit of the source tree and whether tracked files differ from it; unknown outside a repository."""
+    """The last commit that touched the code a cell is trained with, and whether tracked files of it differ.
+
+    Outside a repository, the release.
+    """
     folder = Path(__file__).parent
+    code = ("--", ".", ":(exclude)report")
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no", "--", "."))
+        name = git("log", "-1", "--format=%H", *code)
+        return name or f"release {__version__}", bool(git("status", "--porcelain", "--untracked-files=no", *code))
     except (subprocess.CalledProcessError, FileNotFoundError):
-        return f"release {version('hnclip')}", False
+        return f"release {__version__}", False
 
 
 def run_record(config: dict[str, Any], device: torch.device, progress: Progress) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.progress import track
 
 from hnclip import gradients
-from hnclip.checkpoint import Progress, load_checkpoint, save_checkpoint
+from hnclip.checkpoint import load_checkpoint, save_checkpoint
 from hnclip.command import run
 from hnclip.data.sample import caption_of_epoch, epoch_batches, subset
-from hnclip.data.split import Split, open_split
+from hnclip.data.split import open_split
 from hnclip.encode import encode_split
 from hnclip.frameworks import create
 from hnclip.frameworks.base import Framework, Step
@@ -51,9 +51,7 @@ class Trainer:
         self.evaluated = [open_split(record) for record in (config["data"]["validation"], *config["data"]["test"])]
         self.images = subset(self.train.image_ids, config["fraction"], self.seed)
         self.framework = self._framework()
-        groups = [
-            {"peak_lr": group["lr"], **group} for group in self.framework.parameter_groups(self.recipe.lr)
-        ]
+        groups = [{"peak_lr": group["lr"], **group} for group in self.framework.parameter_groups(self.recipe.lr)]
         optimiser = torch.optim.AdamW(
             groups, weight_decay=self.recipe.weight_decay, betas=tuple(self.recipe.betas), fused=True
         )

@@ -77,7 +77,9 @@ def test_matched_is_gamma_times_the_mean_of_captions(pairs):
 def test_frozen_reads_the_rows_of_the_batch():
     table = normalize(torch.randn(10, D, dtype=torch.float64), dim=-1)
     ids = torch.tensor([7, 2, 2])
-    values = boosts.frozen(torch.zeros(3, D, dtype=torch.float64), torch.zeros(3, D), ids, None, gamma=1.0, table_MD=table)
+    values = boosts.frozen(
+        torch.zeros(3, D, dtype=torch.float64), torch.zeros(3, D), ids, None, gamma=1.0, table_MD=table
+    )
     assert values[0, 1].item() == pytest.approx(float(table[7] @ table[2]), abs=1e-12)
     assert values[1, 2].item() == pytest.approx(1.0, abs=1e-12)
 

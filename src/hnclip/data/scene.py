@@ -1,7 +1,7 @@
 """A drawn scene: objects with shape, colour, size and surface at named places, as pixels and as near-twins."""
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -122,7 +122,7 @@ def draw(scene: Scene, pixels: int) -> np.ndarray:
     return picture.round().astype(np.uint8)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _stencil(shape: str, surface: str, side: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Cover, white share and dark share of each pixel of an object, anti-aliased, each [side, side, 1]."""
     big = side * _OVERSAMPLE

@@ -18,7 +18,9 @@ def info_nce(
     the second. Eq. 1 of arXiv 2608.18521 without an offset, Eq. 2 with the caption boost.
     """
     if image_ND.shape != text_ND.shape:
-        raise ValueError(f"images {tuple(image_ND.shape)} and captions {tuple(text_ND.shape)} must be pairs of one width")
+        raise ValueError(
+            f"images {tuple(image_ND.shape)} and captions {tuple(text_ND.shape)} must be pairs of one width"
+        )
     cosine_NN = image_ND @ text_ND.T
     by_image_NN, by_text_NN = cosine_NN, cosine_NN.T
     if offset_NN is not None:

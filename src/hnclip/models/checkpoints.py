@@ -9,6 +9,7 @@ from safetensors import safe_open
 
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.openclip import open_clip
+from hnclip.options import from_dict
 from hnclip.store import write_tensors
 
 OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)
@@ -25,7 +26,9 @@ def build(architecture: dict, preprocess: Preprocess) -> Backbone:
 
 def save_backbone(path: Path, backbone: Backbone, provenance: dict, dtype: torch.dtype = torch.float32) -> None:
     """Write weights, architecture (activation and context length included), preprocessing and origin in one file."""
-    weights = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in backbone.clip.state_dict().items()}
+    weights = {
+        name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in backbone.clip.state_dict().items()
+    }
     write_tensors(
         path,
         weights,
@@ -47,7 +50,7 @@ def load_backbone(path: Path) -> Backbone:
         if metadata.get("format") != "hnclip-backbone-1":
             raise ValueError(f"{path} is not a backbone written by hnclip: it does not name its architecture")
         weights = {name: file.get_tensor(name).float() for name in file.keys()}
-    preprocess = Preprocess(**{k: tuple(v) if isinstance(v, list) else v for k, v in json.loads(metadata["preprocess"]).items()})
+    preprocess = from_dict(Preprocess, json.loads(metadata["preprocess"]), f"preprocessing named in {path}")
     backbone = build(json.loads(metadata["architecture"]), preprocess)
     backbone.clip.load_state_dict(weights, strict=True)
     return backbone
