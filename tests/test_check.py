@@ -86,6 +86,7 @@ def test_all_faults_are_named_at_once(config):
     [
         (["recipe", "lr"], "3e-4", ["recipe.lr", "3.0e-04"]),
         (["study"], "my study", ["study", "part of a path"]),
+        (["study"], "data", ["study", "what studies share"]),
         (["losses", "hn"], {"base": "infonce", "boost": "captions"}, ["losses.hn", "'gamma'"]),
         (["losses", "infonce", "gamma"], 0.5, ["losses.infonce.gamma", "no boost"]),
         (["backbones", "tiny", "weights"], "w.safetensors", ["backbones.tiny.weights", "does not read it"]),

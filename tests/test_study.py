@@ -35,20 +35,22 @@ def test_the_record_lists_the_frozen_backbone_on_every_test_split(config):
 
 
 def test_a_transfer_is_evaluated_for_the_cells_of_its_grid_alone(config):
-    config["grids"]["controls"]["transfer"] = ["scenes-long"]
+    config["grids"]["token"]["transfer"] = ["scenes-long"]
     with_eval = [entry for entry in record(config)["cells"] if entry["eval"]]
-    assert [entry["cell"] for entry in with_eval] == ["tiny/scenes/longclip/margin/f100/s42"]
+    assert [entry["cell"] for entry in with_eval] == [
+        f"tiny/scenes/hnclip/{loss}/f100/s42" for loss in ("hn", "infonce")
+    ]
     assert with_eval[0]["eval"] == [f"{with_eval[0]['run']}/eval/scenes-long.parquet"]
 
 
 def test_narrow_keeps_what_the_study_uses_and_nothing_else(config):
-    config["run"] = ["controls"]
+    config["run"] = ["token"]
     kept = narrow(config)
     assert {section: list(kept[section]) for section in ("grids", "benchmarks", "frameworks", "losses")} == {
-        "grids": ["controls"],
+        "grids": ["token"],
         "benchmarks": ["scenes"],
-        "frameworks": ["longclip"],
-        "losses": ["margin"],
+        "frameworks": ["hnclip"],
+        "losses": ["infonce", "hn"],
     }
     assert record(kept)["cells"] == record(config)["cells"]
 

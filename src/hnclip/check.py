@@ -20,6 +20,7 @@ AXES = {
     "losses": "losses",
     "transfer": "benchmarks",
 }
+SHARED = ("data", "embeddings", "downloads", "starter")
 SINGULAR = {"backbones": "backbone", "benchmarks": "benchmark", "frameworks": "framework", "losses": "loss"}
 
 
@@ -76,7 +77,9 @@ def _number_hint(error: Any) -> str:
 
 
 def _names(config: Config) -> Iterator[str]:
-    """Names that nothing answers to."""
+    """Names that nothing answers to, and a study's name that would hide shared files."""
+    if config["study"] in SHARED:
+        yield f"study: results/{config['study']} holds what studies share; choose another name"
     for index, name in enumerate(config["run"]):
         if name not in config["grids"]:
             yield f"run[{index}]: " + unknown("grid", name, config["grids"])

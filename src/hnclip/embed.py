@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from hnclip.command import run
 from hnclip.data.split import open_split
-from hnclip.encode import encode_split
+from hnclip.encode import device, encode_split
 from hnclip.models.load import backbone_from
 from hnclip.ranks import retrieval
 from hnclip.store import read_json, write_rows
@@ -22,7 +22,7 @@ BATCH = 128
 def main(backbone: Path, manifest: Path, pixels: Path, tokens: Path, out: Path, out_ranks: Path) -> None:
     name = f"{manifest.parent.name}/{manifest.stem}"
     split = open_split({"name": name, "manifest": str(manifest), "pixels": str(pixels), "tokens": str(tokens)})
-    image_ID, text_CD = encode_split(backbone_from(read_json(backbone)).eval(), split, BATCH)
+    image_ID, text_CD = encode_split(backbone_from(read_json(backbone)).eval().to(device()), split, BATCH)
     image_of = np.repeat(np.arange(len(image_ID)), np.diff(split.caption_start))
     rows = pa.table(
         {

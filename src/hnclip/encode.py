@@ -7,6 +7,11 @@ from hnclip.data.split import Split
 from hnclip.models.backbone import Backbone
 
 
+def device() -> torch.device:
+    """Where towers run: an NVIDIA or AMD GPU where torch has one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 @torch.no_grad()
 def encode_split(backbone: Backbone, split: Split, batch: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Unit embeddings of the split's images [I, D] and captions [C, D], on the CPU."""

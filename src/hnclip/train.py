@@ -23,7 +23,7 @@ from hnclip.checkpoint import load_checkpoint, save_checkpoint
 from hnclip.command import run
 from hnclip.data.sample import caption_of_epoch, epoch_batches, subset
 from hnclip.data.split import open_split
-from hnclip.encode import encode_split
+from hnclip.encode import device, encode_split
 from hnclip.frameworks import create
 from hnclip.frameworks.base import Framework, Step
 from hnclip.losses.objective import Contrastive, LossEntry, contrastive
@@ -46,7 +46,7 @@ class Trainer:
         self.seed = config["seed"]
         self.loss = from_dict(LossEntry, config["loss"], "loss")
         torch.set_num_threads(self.recipe.threads)
-        self.fabric = Fabric(accelerator="auto", devices=1, precision=self.recipe.precision)
+        self.fabric = Fabric(accelerator=device().type, devices=1, precision=self.recipe.precision)
         self.train = open_split(config["data"]["train"])
         self.evaluated = [open_split(record) for record in (config["data"]["validation"], *config["data"]["test"])]
         self.images = subset(self.train.image_ids, config["fraction"], self.seed)
