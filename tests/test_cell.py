@@ -107,4 +107,4 @@ def test_the_frozen_boost_reads_the_embeddings_of_the_training_split(config):
 def test_a_cell_is_not_evaluated_on_its_own_benchmark_again(config):
     config["grids"]["main"]["transfer"] = ["scenes-long", "scenes"]
     assert targets(config, CELL) == ["scenes-long"]
-    assert targets(config, Cell("tiny", "scenes", "longclip", "margin", 100, 42)) == []
+    assert targets(config, Cell("tiny", "scenes", "hnclip", "hn", 100, 42)) == []

@@ -1,6 +1,6 @@
 """The grid of training cells, their paths, and what each depends on. Standard library only."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import product
 from typing import Any
 
@@ -37,24 +37,22 @@ class Cell:
 
 def grid(config: Config) -> set[Cell]:
     """The cells of every grid that the study runs; a cell that two grids share is one cell."""
-    cells = set()
-    for name in config["run"]:
-        axes = config["grids"][name]
-        for combination in product(
-            axes["backbones"], axes["train"], axes["frameworks"], axes["losses"], axes["fractions"], axes["seeds"]
-        ):
-            cells.add(Cell(*combination))
-    return cells
+    return {Cell(*values) for name in config["run"] for values in product(*_axes(config, name))}
 
 
 def targets(config: Config, cell: Cell) -> list[str]:
     """The benchmarks a cell is evaluated on beside its own: those its grids list under `transfer`."""
     found = set()
     for name in config["run"]:
-        axes = config["grids"][name]
-        if cell in grid({**config, "run": [name]}):
-            found.update(axes.get("transfer", []))
+        if all(value in axis for value, axis in zip(astuple(cell), _axes(config, name), strict=True)):
+            found.update(config["grids"][name].get("transfer", []))
     return sorted(found - {cell.train})
+
+
+def _axes(config: Config, name: str) -> list[list[Any]]:
+    """The values of a grid, in the order of a cell's fields."""
+    axes = ("backbones", "train", "frameworks", "losses", "fractions", "seeds")
+    return [config["grids"][name][axis] for axis in axes]
 
 
 def study_folder(config: Config) -> str:
