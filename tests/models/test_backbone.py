@@ -1,5 +1,6 @@
 """Towers, stretch and checkpoints: equal to open_clip's own where it has one, and to the reference."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from torch.nn.functional import normalize
 from world import ARCHITECTURE, BACKBONE, TRANSFORM
 
 from hnclip.data.tokens import tokenize
-from hnclip.models.checkpoints import load_backbone, provenance, save_backbone
+from hnclip.models.checkpoints import load_backbone, load_open_clip, provenance, save_backbone
 from hnclip.models.groups import length_groups
 from hnclip.models.load import backbone_from
 from hnclip.models.openclip import open_clip
@@ -83,8 +84,6 @@ def test_a_saved_backbone_comes_back_with_activation_and_context(tmp_path, backb
 
 
 def test_the_activation_is_read_from_the_file(tmp_path, backbone):
-    import json
-
     from safetensors import safe_open
     from safetensors.torch import save_file
 
@@ -121,6 +120,37 @@ def test_a_file_that_is_no_backbone_is_refused(tmp_path):
 def test_wrong_entries_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         backbone_from({**BACKBONE, **changes})
+
+
+@pytest.fixture
+def named_in_open_clip(tmp_path):
+    """A small model that open_clip knows by name, and its weights in half precision in a file."""
+    package = open_clip()
+    (tmp_path / "small-for-tests.json").write_text(json.dumps(ARCHITECTURE))
+    package.add_model_config(tmp_path / "small-for-tests.json")
+    torch.manual_seed(4)
+    model = package.create_model("small-for-tests").eval()
+    torch.save({name: weight.half() for name, weight in model.state_dict().items()}, tmp_path / "weights.pt")
+    return model.half().float(), str(tmp_path / "weights.pt")
+
+
+def test_a_model_of_open_clip_from_a_local_file(named_in_open_clip, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    model, path = named_in_open_clip
+    entry = {"kind": "open_clip", "model": "small-for-tests", "pretrained": path, "context": 248}
+    ours = backbone_from({**entry, "transform": TRANSFORM}).eval()
+    assert {weight.dtype for weight in ours.parameters()} == {torch.float32} and ours.context == 248
+    short = tokenize(["a cat", "seven small boats"], "clip", 77)
+    with torch.no_grad():
+        theirs = model.encode_text(open_clip().SimpleTokenizer(context_length=77)(["a cat", "seven small boats"]), True)
+        torch.testing.assert_close(ours.text(*short.batch(np.arange(2)))[0], theirs, rtol=0, atol=2e-6)
+
+
+def test_weights_of_another_activation_are_refused_before_any_download():
+    with pytest.raises(ValueError, match="trained with QuickGELU, the model 'ViT-B-32' is not"):
+        load_open_clip("ViT-B-32", "openai")
+    with pytest.raises(ValueError, match="open_clip knows no model 'ViT-B-31'"):
+        load_open_clip("ViT-B-31", "openai")
 
 
 def test_a_transform_that_is_not_the_checkpoints_is_refused(tmp_path, backbone):

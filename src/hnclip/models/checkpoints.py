@@ -68,6 +68,13 @@ def load_open_clip(model: str, pretrained: str) -> Backbone:
     architecture = package.get_model_config(model)
     if architecture is None:
         raise ValueError(f"open_clip knows no model {model!r}: see open_clip.list_models()")
+    tagged = package.pretrained.get_pretrained_cfg(model, pretrained)
+    if tagged and tagged.get("quick_gelu", False) != architecture.get("quick_gelu", False):
+        named = "with" if tagged.get("quick_gelu", False) else "without"
+        raise ValueError(
+            f"the weights {pretrained!r} were trained {named} QuickGELU, the model {model!r} is not: "
+            "take the model whose name ends, or does not end, in -quickgelu"
+        )
     clip, _, _ = package.create_model_and_transforms(model, pretrained=pretrained, precision="fp32")
     _check_layout(clip)
     cfg = package.get_model_preprocess_cfg(clip)
