@@ -81,6 +81,19 @@ def test_a_killed_run_resumes_bit_identically(tmp_path, killed, kind, recipe):
     assert not (resumed / "checkpoint.pt").exists()
 
 
+def test_a_run_killed_before_its_results_are_written_writes_them(tmp_path, monkeypatch):
+    straight = trained(tmp_path / "straight")
+    config, run = make_cell(tmp_path / "killed")
+    with monkeypatch.context() as patched:
+        patched.setattr(Trainer, "_write", lambda trainer, ranks: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            train.main(config, run)
+    train.main(config, run)
+    assert same(weights(straight), weights(run))
+    for name in ("log.parquet", "ranks.parquet"):
+        pd.testing.assert_frame_equal(pd.read_parquet(straight / name), pd.read_parquet(run / name))
+
+
 LONGER = {"epochs": 12, "checkpoint_every": 1}
 
 
