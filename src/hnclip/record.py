@@ -12,6 +12,7 @@ import torch
 
 from hnclip import __version__
 from hnclip.checkpoint import Progress
+from hnclip.data.split import Split
 
 PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "numpy", "pandas", "pillow")
 
@@ -34,8 +35,8 @@ def commit() -> tuple[str, bool]:
         return f"release {__version__}", False
 
 
-def run_record(config: dict[str, Any], device: torch.device, progress: Progress) -> dict[str, Any]:
-    """The record kept beside a run's results."""
+def run_record(config: dict[str, Any], device: torch.device, progress: Progress, splits: list[Split]) -> dict[str, Any]:
+    """The record kept beside a run's results; `captions_cut` has the captions too long for the context, of how many."""
     name, dirty = commit()
     on_gpu = device.type == "cuda"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
@@ -44,6 +45,7 @@ def run_record(config: dict[str, Any], device: torch.device, progress: Progress)
         "config": config,
         "commit": name,
         "dirty": dirty,
+        "captions_cut": {split.name: [split.tokens.truncated, len(split.tokens)] for split in splits},
         "versions": {"python": sys.version.split()[0], **{package: version(package) for package in PACKAGES}},
         "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
         "threads": torch.get_num_threads(),

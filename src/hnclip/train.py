@@ -194,7 +194,7 @@ class Trainer:
         save_checkpoint(path, self.config, self.progress, self.framework, self.optimiser, self.scaler)
 
     def _write(self, ranks: pd.DataFrame) -> None:
-        record = run_record(self.config, self.fabric.device, self.progress)
+        record = run_record(self.config, self.fabric.device, self.progress, [self.train, *self.evaluated])
         save_backbone(self.folder / "weights.safetensors", self.framework.backbone, {"cell": self.config["cell"]})
         write_rows(self.folder / "log.parquet", self.progress.rows)
         write_rows(self.folder / "ranks.parquet", ranks)

@@ -12,6 +12,8 @@ import pytest
 import hnclip
 from hnclip import store
 from hnclip.report.collect import collect
+from hnclip.report.load import read_study
+from hnclip.report.notes import protocol_notes
 
 
 def change_run(study_json: Path, loss: str, **changes) -> None:
@@ -142,3 +144,12 @@ def test_the_command_ends_with_one_message_and_loads_no_torch(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": source})
     assert done.returncode == 1 and done.stderr.startswith("error: missing files:\n  gone/run.json")
     assert "Traceback" not in done.stderr and json.loads((tmp_path / "study.json").read_text())["cells"]
+
+
+def test_captions_that_were_cut_are_said_under_the_tables(small_study):
+    cut = {"scenes/train": [12, 96], "scenes/test": [0, 16]}
+    for loss in ("infonce", "hn"):
+        change_run(small_study, loss, captions_cut=cut)
+    collect(small_study, small_study.parent / "tables")
+    notes = " ".join(protocol_notes(read_study(small_study, small_study.parent / "tables")))
+    assert "kept: scenes/train 12 of 96 (12.5%)." in notes and "scenes/test" not in notes

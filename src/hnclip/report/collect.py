@@ -5,6 +5,7 @@ python -m hnclip.report.collect results/STUDY/study.json results/STUDY/tables
 
 import argparse
 import hashlib
+import json
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -40,7 +41,9 @@ def collect(study_json: Path, out: Path) -> None:
     out = Path(out)
     store.write_rows(out / "ranks.parquet", _table([frame for _, frame in ranks], (*CELL, *RANK_COLUMNS)))
     store.write_rows(out / "epochs.parquet", _table(epochs, (*CELL, "epoch", "target", "t2i_r1", "i2t_r1")))
-    store.write_rows(out / "runs.parquet", pandas.DataFrame(runs, columns=["cell", *CELL, *RUN_KEYS, "versions"]))
+    store.write_rows(
+        out / "runs.parquet", pandas.DataFrame(runs, columns=["cell", *CELL, *RUN_KEYS, "captions_cut", "versions"])
+    )
 
 
 def _table(frames: list[pandas.DataFrame], columns: tuple[str, ...]) -> pandas.DataFrame:
@@ -124,7 +127,9 @@ def _run_row(entry: dict[str, Any]) -> dict[str, Any]:
     record = store.read_json(Path(entry["run"]) / "run.json")
     versions = ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items())
     cell = Cell.parse(entry["cell"])
-    return {"cell": str(cell), **asdict(cell), **{key: record.get(key) for key in RUN_KEYS}, "versions": versions}
+    cut = json.dumps(record.get("captions_cut", {}), sort_keys=True)
+    row = {"cell": str(cell), **asdict(cell), **{key: record.get(key) for key in RUN_KEYS}}
+    return {**row, "captions_cut": cut, "versions": versions}
 
 
 def _check_commits(runs: list[dict[str, Any]], study_json: Path) -> None:

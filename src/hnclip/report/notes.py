@@ -1,5 +1,7 @@
 """Sentences that stand under the tables: how the numbers were made, and what they do not say."""
 
+import json
+
 from hnclip.report import estimates
 from hnclip.report.load import ZERO_SHOT, Study
 from hnclip.report.methods import chosen_plain, scale_words, settings
@@ -29,7 +31,18 @@ def protocol_notes(study: Study) -> list[str]:
     seeds = sorted(int(seed) for seed in study.ranks.loc[study.ranks["framework"] != ZERO_SHOT, "seed"].unique())
     if seeds:
         notes.append(f"Seeds {_list(seeds)}; the column of seeds says how many a row has. Scores are means over seeds.")
-    return notes + _commit_notes(study)
+    return [*notes, *_cut_notes(study), *_commit_notes(study)]
+
+
+def _cut_notes(study: Study) -> list[str]:
+    """The share of captions that did not fit the model's context."""
+    counts: dict[str, tuple[int, int]] = {}
+    for text in study.runs["captions_cut"].unique():
+        counts.update({name: (cut, total) for name, (cut, total) in json.loads(text).items() if cut})
+    if not counts:
+        return []
+    words = [f"{name} {cut} of {total} ({cut / total:.1%})" for name, (cut, total) in sorted(counts.items())]
+    return ["Captions longer than the model's context, cut there with their end token kept: " + ", ".join(words) + "."]
 
 
 def _commit_notes(study: Study) -> list[str]:
