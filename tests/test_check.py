@@ -48,7 +48,8 @@ def test_the_shipped_studies_are_accepted(config, name):
     assert set(overlay["run"]) <= set(merged["grids"])
 
 
-def test_the_template_for_own_data_lacks_nothing_but_the_data(config):
+def test_the_template_for_own_data_lacks_nothing_but_the_data(config, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     overlay = yaml.safe_load((ROOT / "workflow/studies/own_data.yaml").read_text())
     text = message(merge(config, overlay))
     assert text.splitlines()[1:] == ["  benchmarks.own.options: there is no file data/captions.jsonl"]

@@ -13,8 +13,10 @@ from safetensors.torch import load_file
 from world import make_cell
 
 from hnclip import train
+from hnclip.checkpoint import Progress
 from hnclip.data.sample import epoch_batches
 from hnclip.frameworks import names
+from hnclip.frameworks.base import Step
 from hnclip.store import read_json
 from hnclip.train import Trainer
 
@@ -118,7 +120,7 @@ def test_a_checkpoint_of_another_config_is_left_aside(tmp_path, killed, capsys):
     config, run = make_cell(tmp_path, recipe={"lr": 1e-3})
     (run / "checkpoint.pt").unlink(missing_ok=True)
     trainer = Trainer(read_json(config), run)
-    trainer.progress = train.Progress(step=4)
+    trainer.progress = Progress(step=4)
     trainer._save(run / "checkpoint.pt")
     config, run = make_cell(tmp_path, recipe={"lr": 1e-2})
     train.main(config, run)
@@ -132,7 +134,7 @@ def gradient(folder, **recipe):
         folder, recipe={"clip_norm": None, **recipe}, loss=recipe.pop("loss", LOSS), framework=HNCLIP
     )
     trainer = Trainer(read_json(config), run)
-    trainer.progress = train.Progress()
+    trainer.progress = Progress()
     found = {}
     trainer.optimiser.step = lambda: found.update(
         {name: weight.grad.clone() for name, weight in trainer.framework.named_parameters() if weight.grad is not None}
@@ -165,9 +167,9 @@ def test_accumulation_is_the_mean_of_its_batches(tmp_path):
     accumulated = gradient(tmp_path / "accumulated", batch=4, accumulate=2)
     config, run = make_cell(tmp_path / "single", recipe={"clip_norm": None, "batch": 4}, loss=LOSS, framework=HNCLIP)
     trainer = Trainer(read_json(config), run)
-    trainer.progress = train.Progress()
+    trainer.progress = Progress()
     for images in epoch_batches(trainer.images, 4, 0, 0)[:2]:
-        trainer._backward(images, lambda ids: train.Step(ids, 0, 2), 0.5)
+        trainer._backward(images, lambda ids: Step(ids, 0, 2), 0.5)
     for name, weight in trainer.framework.named_parameters():
         torch.testing.assert_close(weight.grad, accumulated[name], rtol=1e-5, atol=1e-7)
 
