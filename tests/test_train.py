@@ -70,7 +70,9 @@ def test_two_epochs_lower_the_frameworks_own_loss(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", names())
 @pytest.mark.parametrize(
-    "recipe", [{}, {"chunk": 3, "batch": 8}, {"accumulate": 2}], ids=["plain", "chunk", "accumulate"]
+    "recipe",
+    [{}, {"chunk": 3, "batch": 8}, {"accumulate": 2}, {"precision": "16-mixed"}],
+    ids=["plain", "chunk", "accumulate", "fp16"],
 )
 def test_a_killed_run_resumes_bit_identically(tmp_path, killed, kind, recipe):
     loss = {"base": "infonce", "boost": "captions", "gamma": 0.5}
