@@ -71,8 +71,8 @@ def test_two_epochs_lower_the_frameworks_own_loss(tmp_path, kind):
 @pytest.mark.parametrize("kind", names())
 @pytest.mark.parametrize(
     "recipe",
-    [{}, {"chunk": 3, "batch": 8}, {"accumulate": 2}, {"precision": "16-mixed"}],
-    ids=["plain", "chunk", "accumulate", "fp16"],
+    [{}, {"chunk": 3, "batch": 8}, {"accumulate": 2}, {"precision": "bf16-mixed"}],
+    ids=["plain", "chunk", "accumulate", "bf16"],
 )
 def test_a_killed_run_resumes_bit_identically(tmp_path, killed, kind, recipe):
     loss = {"base": "infonce", "boost": "captions", "gamma": 0.5}
@@ -239,6 +239,13 @@ def test_results_name_what_they_were_made_with(tmp_path):
     ]
     last = ranks[ranks["direction"] == "t2i"]["rank"].lt(1).mean()
     assert scores["t2i_r1"].iloc[-1] == last and scores["queries"].iloc[-1] == 7
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU takes fp16")
+def test_fp16_is_refused_where_no_gpu_is(tmp_path):
+    config, run = make_cell(tmp_path, recipe={"precision": "16-mixed"})
+    with pytest.raises(ValueError, match="16-mixed needs a GPU"):
+        train.main(config, run)
 
 
 def test_bf16_keeps_fp32_masters(tmp_path):

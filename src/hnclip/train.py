@@ -46,6 +46,8 @@ class Trainer:
         self.seed = config["seed"]
         self.loss = from_dict(LossEntry, config["loss"], "loss")
         torch.set_num_threads(self.recipe.threads)
+        if self.recipe.precision == "16-mixed" and device().type == "cpu":
+            raise ValueError("recipe: precision 16-mixed needs a GPU; on a CPU take bf16-mixed or 32-true")
         self.fabric = Fabric(accelerator=device().type, devices=1, precision=self.recipe.precision)
         self.train = open_split(config["data"]["train"])
         self.evaluated = [open_split(record) for record in (config["data"]["validation"], *config["data"]["test"])]
