@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 from hnclip import store
-from hnclip.cell import Cell
+from hnclip.cell import Cell, grid, resolve
 from hnclip.report.collect import collect
 from hnclip.report.load import Study, read_study
 
@@ -22,6 +22,7 @@ LOSSES = {
 # The share of queries found at rank 0, from which a cell's ranks are drawn.
 SKILL = {"infonce": 0.40, "infonce-s17": 0.45, "infonce-s100": 0.25, "hn": 0.47, "margin": 0.43, "none": 0.20}
 EPOCHS = 4
+TRANSFORM = {"size": 48, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
 
 
 def number_of(text: str) -> int:
@@ -73,7 +74,8 @@ def made_config(**changes) -> dict:
         "study": "made",
         "run": ["main", "scales", "fractions"],
         "grids": grids,
-        "backbones": {"tiny": {"kind": "starter"}},
+        "backbones": {"tiny": {"kind": "starter", "context": 248, "tokenizer": "clip", "transform": TRANSFORM}},
+        "recipe": {"epochs": EPOCHS, "batch": 16, "lr": 0.0001, "betas": [0.9, 0.98]},
         "benchmarks": {"scenes": {"train": "train", "validation": "validation", "test": ["test", "unseen"]}},
         "frameworks": {"hnclip": {"kind": "hnclip"}, "longclip": {"kind": "longclip"}},
         "losses": dict(sorted(LOSSES.items())),
@@ -85,8 +87,6 @@ def made_config(**changes) -> dict:
 
 def made_study(root: Path, config: dict, families: int = 16, size: int = 4) -> Path:
     """Write everything that `collect` reads under `root`; the path of study.json."""
-    from hnclip.cell import grid
-
     targets = [f"scenes/{split}" for split in config["benchmarks"]["scenes"]["test"]]
     cells = []
     for cell in sorted(grid(config)):
@@ -94,7 +94,8 @@ def made_study(root: Path, config: dict, families: int = 16, size: int = 4) -> P
         ranks = pandas.concat([made_ranks(cell, target, families, size) for target in targets])
         store.write_rows(run / "ranks.parquet", ranks)
         store.write_rows(run / "log.parquet", made_log(cell, ["scenes/validation", *targets]))
-        record = {"cell": str(cell), "commit": "a" * 40, "dirty": False, "versions": {"torch": "2.14.1"}}
+        record = {"cell": str(cell), "config": resolve(config, cell), "commit": "a" * 40, "dirty": False}
+        record |= {"versions": {"torch": "2.14.1"}}
         store.write_json(run / "run.json", record | {"seconds": 12.5, "pairs": 1000, "pairs_per_second": 80.0})
         cells.append({"cell": str(cell), "run": str(run), "eval": []})
     zero_shot, embeddings = [], []

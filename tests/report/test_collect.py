@@ -12,6 +12,7 @@ import pytest
 import hnclip
 from hnclip import store
 from hnclip.report.collect import collect
+from hnclip.report.config_check import differences
 from hnclip.report.load import read_study
 from hnclip.report.notes import protocol_notes
 
@@ -50,6 +51,42 @@ def test_mixed_commits_are_refused_naming_the_cells_and_the_way_out(small_study,
     assert "tiny/scenes/longclip/hn/f100/s1" in message and "tiny/scenes/longclip/infonce/f100/s1" in message
     assert "a" * 40 in message and "allow_mixed_commits" in message
     assert not (small_study.parent / "tables").exists()
+
+
+def test_cells_trained_with_another_config_are_refused_naming_every_key_and_the_way_out(small_study):
+    for loss, key in (("hn", "lr"), ("infonce", "batch")):
+        trained = store.read_json(next(small_study.parent.glob(f"runs/**/{loss}/f100/s1/run.json")))["config"]
+        trained["recipe"][key] *= 2
+        trained["data"]["test"][1]["name"] = "scenes/other"
+        change_run(small_study, loss, config=trained)
+    with pytest.raises(ValueError) as caught:
+        collect(small_study, small_study.parent / "tables")
+    message = str(caught.value)
+    for loss, words in (("hn", "recipe.lr: trained with 0.0002, the study says 0.0001"), ("infonce", "recipe.batch: ")):
+        assert f"tiny/scenes/longclip/{loss}/f100/s1\n    {words}" in message
+        assert f"  {small_study.parent}/runs/tiny/scenes/longclip/{loss}/f100/s1" in message.split("run again:")[1]
+    assert message.count('data.test.1.name: trained with "scenes/other"') == 2 and message.count(": trained with ") == 4
+    assert not (small_study.parent / "tables").exists()
+
+
+def test_a_run_record_without_its_config_is_refused(small_study):
+    path = next(small_study.parent.glob("runs/**/hn/f100/s1/run.json"))
+    record = store.read_json(path)
+    store.write_json(path, {key: value for key, value in record.items() if key != "config"})
+    with pytest.raises(ValueError, match=r"longclip/hn/f100/s1\n    its run.json holds no `config`") as caught:
+        collect(small_study, small_study.parent / "tables")
+    assert "infonce" not in str(caught.value)
+
+
+def test_configs_are_compared_by_value():
+    trained = {"a": {"lr": 1, "betas": (0.9, 1)}, "gone": None, "list": [1, 2]}
+    said = {"a": {"lr": 1.0, "betas": [0.9, 1.0]}, "new": {"x": "y"}, "list": [1, 3]}
+    assert differences(trained, trained | {"a": said["a"]}) == []
+    assert differences(trained, said) == [
+        ("new.x", "(absent)", '"y"'),
+        ("list", "[1, 2]", "[1, 3]"),
+        ("gone", "null", "(absent)"),
+    ]
 
 
 def test_mixed_commits_are_taken_where_the_config_allows(small_study):

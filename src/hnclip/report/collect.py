@@ -16,6 +16,7 @@ import pandas
 from hnclip import store
 from hnclip.cell import Cell
 from hnclip.command import run
+from hnclip.report.config_check import check_configs
 from hnclip.report.load import CELL, ZERO_SHOT
 
 RANK_COLUMNS = ("target", "direction", "query", "id", "family", "rank", "gallery")
@@ -25,12 +26,14 @@ RUN_KEYS = "commit dirty device threads seconds pairs pairs_per_second peak_memo
 def collect(study_json: Path, out: Path) -> None:
     """Write ranks.parquet, epochs.parquet and runs.parquet into `out`.
 
-    Raises FileNotFoundError naming every missing file, and ValueError where commits are mixed without
-    `allow_mixed_commits`, or where files of one target do not rank the same queries.
+    Raises FileNotFoundError naming every missing file, and ValueError where cells were trained with another config
+    than the study's, where commits are mixed without `allow_mixed_commits`, or where files of one target do not rank
+    the same queries.
     """
     record = store.read_json(study_json)
     config = record["config"]
     _check_files(record)
+    check_configs(config, record["cells"])
     runs = [_run_row(entry) for entry in record["cells"]]
     if not config.get("allow_mixed_commits", False):
         _check_commits(runs, Path(study_json))
