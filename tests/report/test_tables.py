@@ -10,7 +10,7 @@ from hnclip.report.difference_table import difference_table
 from hnclip.report.format import percent, signed, with_interval
 from hnclip.report.fraction_table import fraction_table
 from hnclip.report.main_table import main_table
-from hnclip.report.methods import Setting, chosen_plain, kind_of, label_of, methods, scale_words
+from hnclip.report.methods import BOOSTS, Setting, chosen_plain, kind_of, label_of, methods, scale_words
 from hnclip.report.tables import write_tables
 from hnclip.report.writer import Table, latex, markdown
 
@@ -129,13 +129,21 @@ def test_missing_grids_are_said(study):
     tables, rows = fraction_table(bare)
     assert rows.empty and "no such grid" in tables[0].notes[0] and "|" not in markdown(tables)
     tables, rows = difference_table(bare)
-    assert rows.empty and "No two methods" in tables[0].notes[0]
+    assert rows.empty and tables[0].notes[0].startswith("This study has nothing to compare here: ")
+    assert "share seeds" not in markdown(tables)
 
 
 def test_labels_and_kinds():
     plain = {"base": "infonce", "boost": "none"}
     assert (kind_of(plain), kind_of(plain | {"scale": 17})) == ("plain", "scale")
     assert kind_of({"base": "siglip", "boost": "none"}) == "other" == kind_of(plain | {"smoothing": 0.1})
+    scaled = {boost: {"base": "infonce", "boost": boost, "gamma": 0.5, "scale": 50} for boost in BOOSTS}
+    assert {label_of("odd", entry) for entry in scaled.values()} == {
+        "boosted, γ = 0.5, s = 50",
+        "constant margin, γ = 0.5, s = 50",
+        "boosted, frozen Ḡ, γ = 0.5, s = 50",
+    }
+    assert {boost: kind_of(entry) for boost, entry in scaled.items()} == BOOSTS
     assert label_of("frozen", {"base": "infonce", "boost": "frozen", "gamma": 0.5}) == "boosted, frozen Ḡ, γ = 0.5"
     assert label_of("odd", {"base": "siglip", "boost": "none"}) == "odd"
 

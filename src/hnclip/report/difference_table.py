@@ -15,9 +15,9 @@ COLUMNS = "backbone train framework a b a_label b_label target points low high r
 def difference_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
     """Paired differences of R@1, mean of both directions, a table a test split."""
     tables, records = [], []
+    pairs = [pair for setting in settings(study) for pair in estimates.comparisons(study, setting)]
     for target in test_targets(study):
         rows, rules, last = [], [], None
-        pairs = [pair for setting in settings(study) for pair in estimates.comparisons(study, setting)]
         columns = name_columns(study, [a for a, _ in pairs])
         for a, b in pairs:
             found = estimates.paired(study, a, b, target)
@@ -33,9 +33,22 @@ def difference_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
         header = [*columns, "loss", "minus", "points", f"{study.options.confidence:.0%} interval", "reading", "seeds"]
         notes = [size_note(study, target), *difference_notes(study), *chosen_notes(study)]
         title = f"Differences of R@1 on {target}, points of percent, mean of both directions"
-        notes = notes if rows else ["No two methods that the study compares share seeds here."]
+        notes = notes if rows else [_why_empty(study, pairs, target)]
         tables.append(Table(title, header, rows, notes, rules=rules, words=len(columns) + 2))
     return tables, pandas.DataFrame(records, columns=COLUMNS)
+
+
+def _why_empty(study: Study, pairs: list[tuple[Method, Method]], target: str) -> str:
+    """Why a test split has no difference."""
+    if not pairs:
+        return (
+            "This study has nothing to compare here: a difference needs a boosted loss or a margin beside a plain one "
+            "(at the same scale or at the learned one), with one framework, backbone and training set, on all "
+            "training data."
+        )
+    if all(a.ranks(study, target) is None or b.ranks(study, target) is None for a, b in pairs):
+        return f"No two methods that the study compares were both evaluated on {target}."
+    return "No two methods that the study compares share seeds here."
 
 
 def _difference_record(a: Method, b: Method, target: str, found: dict[str, float]) -> dict:

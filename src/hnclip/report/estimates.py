@@ -1,5 +1,7 @@
 """The numbers that tables, figures and the summary share: one row a method and target, or a pair of methods."""
 
+from collections.abc import Iterable
+
 import numpy
 
 from hnclip.report.load import ZERO_SHOT, Study, named
@@ -63,19 +65,27 @@ def paired(
     return _percent(study, difference(*hits))
 
 
+def plain_beside(study: Study, a: Method, found: Iterable[Method]) -> list[Method]:
+    """The plain methods among `found` that `a` is compared with: those at its fixed scale, else at the learned one."""
+    scale = study.config["losses"][a.loss].get("scale")
+    fixed = [m for m in found if m.kind == "scale" and scale and study.config["losses"][m.loss]["scale"] == scale]
+    return fixed or [method for method in found if method.kind == "plain"]
+
+
 def comparisons(study: Study, setting: Setting, fraction: int = 100) -> list[tuple[Method, Method]]:
     """The pairs behind the study's questions: boosted and margin against plain, against each other, against plain
-    at its chosen scale. A boosted loss meets the margin of its own strength."""
+    at its chosen scale. A boosted loss meets the plain one of its own scale and the margin of its own strength."""
     found = method_rows(study, setting, fraction)
     by_kind = {kind: [method for method in found if method.kind == kind] for kind in {m.kind for m in found}}
-    plain, chosen = by_kind.get("plain", []), by_kind.get("chosen", [])
-    boosted, margin = by_kind.get("boosted", []), by_kind.get("margin", [])
-    gamma = {method.loss: study.config["losses"][method.loss].get("gamma") for method in boosted + margin}
-    pairs = [(a, b) for a in boosted for b in plain]
-    pairs += [(a, b) for a in margin for b in plain]
-    pairs += [(a, b) for a in by_kind.get("frozen", []) for b in plain]
-    pairs += [(a, b) for a in boosted for b in margin if gamma[a.loss] == gamma[b.loss]]
-    return pairs + [(a, b) for a in boosted for b in chosen]
+    boosted, margin, frozen = (by_kind.get(kind, []) for kind in ("boosted", "margin", "frozen"))
+    pairs = [(a, b) for a in (*boosted, *margin, *frozen) for b in plain_beside(study, a, found)]
+    pairs += [(a, b) for a in boosted for b in margin if _strength(study, a) == _strength(study, b)]
+    return pairs + [(a, b) for a in boosted for b in by_kind.get("chosen", [])]
+
+
+def _strength(study: Study, method: Method) -> tuple:
+    entry = study.config["losses"][method.loss]
+    return entry.get("gamma"), entry.get("scale")
 
 
 def verdict(found: dict[str, float]) -> str:

@@ -42,7 +42,7 @@ def _fraction_differences(study: Study, target: str, found: dict, shares: list[i
     """Rows `boosted − plain`, paired, at every share."""
     rows = []
     for a in (method for method in found if method.kind in ("boosted", "frozen")):
-        for b in (method for method in found if method.kind == "plain"):
+        for b in estimates.plain_beside(study, a, found):
             cells = [estimates.paired(study, a, b, target, fraction=share) for share in shares]
             words = [
                 f"{signed(cell['score'])} [{signed(cell['low'])}, {signed(cell['high'])}]" if cell else "–"

@@ -50,19 +50,22 @@ def kind_of(entry: dict[str, Any]) -> str:
         return "other"
     if entry.get("boost", "none") == "none":
         return "scale" if entry.get("scale") else "plain"
-    return BOOSTS.get(entry["boost"], "other") if not entry.get("scale") else "other"
+    return BOOSTS.get(entry["boost"], "other")
 
 
 def label_of(name: str, entry: dict[str, Any]) -> str:
     """The words for a loss in tables and figures; the config's own name where there are none."""
     gamma = entry.get("gamma")
-    return {
+    words = {
         "plain": "plain",
-        "scale": f"plain, s = {entry.get('scale')}",
+        "scale": "plain",
         "boosted": f"boosted, γ = {gamma}",
         "margin": f"constant margin, γ = {gamma}",
         "frozen": f"boosted, frozen Ḡ, γ = {gamma}",
-    }.get(kind_of(entry), name)
+    }.get(kind_of(entry))
+    if words is None:
+        return name
+    return f"{words}, s = {entry['scale']}" if entry.get("scale") else words
 
 
 def settings(study: Study) -> list[Setting]:

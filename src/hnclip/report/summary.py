@@ -37,7 +37,8 @@ def _result(study: Study, target: str) -> list[str]:
         lines.append(_line(study, zero_shot(study, backbone), target, words))
     for setting in found:
         lines += ["", f"{setting.framework} trained on {setting.train}, from {setting.backbone}"]
-        rows = [method for method in estimates.method_rows(study, setting) if method.kind in ROWS]
+        beside = {b for _, b in _verdict_pairs(study, setting)}
+        rows = [m for m in estimates.method_rows(study, setting) if m.kind in ROWS or m in beside]
         lines += [_line(study, method, target, _words(study, method)) for method in rows]
         lines += [_difference(study, a, b, target) for a, b in _verdict_pairs(study, setting)]
     return _aligned([line for line in lines if line is not None])
@@ -72,7 +73,7 @@ def _verdict_pairs(study: Study, setting: Setting) -> list[tuple[Method, Method]
     return [
         (a, b)
         for a, b in estimates.comparisons(study, setting)
-        if a.kind == "boosted" and b.kind in ("plain", "chosen")
+        if a.kind == "boosted" and b.kind in ("plain", "scale", "chosen")
     ]
 
 
