@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from hnclip.store import write_rows, write_whole
+from hnclip.store import read_json, write_rows, write_whole
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
@@ -23,3 +23,10 @@ def test_rows_may_have_different_keys(tmp_path):
     write_rows(tmp_path / "rows.parquet", [{"a": 1}, {"b": "x"}, {"a": 3, "b": "y"}])
     rows = pd.read_parquet(tmp_path / "rows.parquet")
     assert rows["a"].dropna().to_list() == [1, 3] and rows["b"].dropna().to_list() == ["x", "y"]
+
+
+@pytest.mark.parametrize("content", [b"", b'{"a": ', b'{"a": "\xff"}'])
+def test_broken_json_names_its_file(tmp_path, content):
+    (tmp_path / "run é.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"run é\.json is no valid JSON \(.+\); correct it, or delete it and run"):
+        read_json(tmp_path / "run é.json")

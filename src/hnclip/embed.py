@@ -3,7 +3,7 @@
 `python -m hnclip.embed BACKBONE.json MANIFEST PIXELS TOKENS OUT.parquet OUT.ranks.parquet`
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -39,5 +39,16 @@ def _vectors(rows_ND: np.ndarray) -> pa.FixedSizeListArray:
     return pa.FixedSizeListArray.from_arrays(pa.array(rows_ND.ravel()), rows_ND.shape[1])
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m hnclip.embed", description=__doc__.splitlines()[0])
+    parser.add_argument("backbone", type=Path, help="JSON: the backbone as the configuration has it")
+    parser.add_argument("manifest", type=Path, help="the split's SPLIT.parquet")
+    parser.add_argument("pixels", type=Path, help="written by hnclip.data.pixels")
+    parser.add_argument("tokens", type=Path, help="written by hnclip.data.tokens")
+    parser.add_argument("out", type=Path, help="the embeddings to write, .parquet")
+    parser.add_argument("out_ranks", type=Path, help="the zero-shot ranks to write, .ranks.parquet")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    run(lambda: main(*map(Path, sys.argv[1:7])))
+    run(lambda: main(**vars(_arguments())))

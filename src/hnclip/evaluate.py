@@ -1,9 +1,10 @@
-"""A trained cell on another benchmark: `python -m hnclip.evaluate RUN TARGET.json OUT.parquet`.
+"""The ranks of a trained cell on another benchmark.
 
-TARGET.json is {"test": [records of splits]}, each record naming manifest, pixels and tokens.
+`python -m hnclip.evaluate RUN TARGET.json OUT.parquet`; TARGET.json is {"test": [records of splits]}, each record
+naming manifest, pixels and tokens.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import pandas as pd
@@ -26,5 +27,13 @@ def main(folder: Path, target: Path, out: Path) -> None:
     write_rows(out, pd.concat(ranks, ignore_index=True))
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m hnclip.evaluate", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="the cell's run: run.json and weights.safetensors")
+    parser.add_argument("target", type=Path, help='JSON: {"test": [records of splits]}')
+    parser.add_argument("out", type=Path, help="the ranks to write, .parquet")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    run(lambda: main(*map(Path, sys.argv[1:4])))
+    run(lambda: main(**vars(_arguments())))

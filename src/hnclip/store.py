@@ -28,8 +28,12 @@ def write_json(path: Path, record: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The record in a JSON file."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """The record in a JSON file. Raises FileNotFoundError or ValueError naming the file."""
+    text = Path(path).read_bytes()
+    try:
+        return json.loads(text.decode("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is no valid JSON ({error}); correct it, or delete it and run again") from error
 
 
 def write_rows(path: Path, rows: Any, metadata: dict[str, str] | None = None) -> None:

@@ -67,3 +67,19 @@ def test_what_is_no_manifest_says_so(tmp_path):
     write_rows(tmp_path / "test.parquet", [{"id": "a", "image": "a.png"}])
     with pytest.raises(ValueError, match="lacks the columns caption, sentences"):
         read_manifest(tmp_path / "test.parquet")
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped"])
+def test_a_damaged_manifest_names_its_file(tmp_path, damage):
+    path = tmp_path / "test.parquet"
+    write_manifest(path, [row(f"image {number}") for number in range(300)])
+    whole = path.read_bytes()
+    path.write_bytes({"empty": b"", "cut": whole[:-20], "flipped": b"PAR1" + b"\xff" * 300 + whole[304:]}[damage])
+    with pytest.raises(ValueError, match=r"test\.parquet is (damaged|no Parquet file) .*prepare the benchmark again"):
+        read_manifest(path)
+
+
+def test_columns_of_another_type_are_named_with_the_file(tmp_path):
+    write_rows(tmp_path / "test.parquet", [row(width="wide")])
+    with pytest.raises(ValueError, match=r"test\.parquet is damaged \(.*wide"):
+        read_manifest(tmp_path / "test.parquet")

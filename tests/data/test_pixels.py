@@ -14,7 +14,7 @@ from world import TRANSFORM, make_split, manifest_row
 
 from hnclip.data.images import Transform, transform_image
 from hnclip.data.manifest import write_manifest
-from hnclip.data.pixels import open_pixels, write_pixels
+from hnclip.data.pixels import main, open_pixels, write_pixels
 
 PLAIN = {"size": 8, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
 
@@ -87,3 +87,23 @@ def test_the_command_writes_the_same_file(tmp_path):
     command = [sys.executable, "-m", "hnclip.data.pixels", record["manifest"], tmp_path / "transform.json"]
     subprocess.run([*command, tmp_path / "out.npy"], check=True)
     assert (tmp_path / "out.npy").read_bytes() == Path(record["pixels"]).read_bytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUM", b"junk" * 50, b"PK\x03\x04" + b"junk" * 50, "cut header", "cut"])
+def test_a_damaged_cache_says_so_and_the_way_out(tmp_path, content):
+    path = tmp_path / "test.npy"
+    np.save(path, np.zeros((2, 8, 8, 3), np.uint8))
+    whole = path.read_bytes()
+    path.write_bytes({"cut header": whole[:70], "cut": whole[:-1]}.get(content, content))
+    with pytest.raises(ValueError, match=r"test\.npy is damaged \(.+\); delete it and run again") as caught:
+        open_pixels(path)
+    assert "unsafe" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [[], ["only one.parquet"]])
+def test_the_command_tells_its_usage(given, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pixels", *given])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: python -m hnclip.data.pixels [-h] manifest transform out\n")

@@ -55,3 +55,21 @@ def test_captions_are_the_images_own_and_change_with_the_epoch():
     assert ((drawn >= start[images]) & (drawn < start[images + 1])).all()
     assert [len(set(column)) for column in drawn.T] == [5, 1, 2, 2]
     assert (caption_of_epoch(images[::-1], start, 5, 3)[::-1] == drawn[3]).all()
+
+
+@pytest.mark.parametrize(
+    ("images", "fraction", "said"),
+    [
+        (40, 2, "fraction 2 leaves 1 of the 40 training images.*give a fraction of at least 3, or more images"),
+        (2, 50, "fraction 50 leaves 1 of the 2 training images.*at least 51, or"),
+        (1, 100, "fraction 100 leaves 1 of the 1 training images.*two: give more images"),
+    ],
+)
+def test_a_share_of_fewer_than_two_images_is_refused(images, fraction, said):
+    with pytest.raises(ValueError, match=said):
+        subset(IDS[:images], fraction, 0)
+
+
+@pytest.mark.parametrize(("images", "fraction"), [(40, 3), (2, 51), (237, 1)])
+def test_the_least_share_has_two_images_or_more(images, fraction):
+    assert len(subset(IDS[:images], fraction, 0)) >= 2

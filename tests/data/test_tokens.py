@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from world import make_split
 
-from hnclip.data.tokens import read_tokens, tokenize, tokenizer, write_tokens
+from hnclip.data.tokens import main, read_tokens, tokenize, tokenizer, write_tokens
 from hnclip.models.openclip import open_clip
 
 CAPTIONS = ["A cat!", "Ein schöner Tag am See, 3 boats & more", "long words " * 200, "None"]
@@ -51,3 +51,30 @@ def test_the_command_writes_the_same_tokens_and_says_how_many_it_cut(tmp_path):
     (whole, long), (cut, short) = written
     assert np.array_equal(long.ids, read_tokens(Path(record["tokens"])).ids) and whole["cut"] == 0
     assert short.lengths().tolist() == [8, 8, 8] and (cut["cut"], cut["context"], cut["captions"]) == (3, 8, 3)
+
+
+@pytest.mark.parametrize("damage", ["empty", "junk", "cut", "flipped", "other"])
+def test_damaged_tokens_say_so_and_the_way_out(tmp_path, damage):
+    path = tmp_path / "t.npz"
+    write_tokens(path, tokenize(CAPTIONS, "clip", 248))
+    whole = path.read_bytes()
+    flipped = whole[:150] + bytes(255 - byte for byte in whole[150:200]) + whole[200:]
+    path.write_bytes({"empty": b"", "junk": b"junk" * 50, "cut": whole[:-30], "flipped": flipped}.get(damage, b""))
+    if damage == "other":
+        np.savez(path, ids=np.zeros(3))
+    with pytest.raises(ValueError, match=r"t\.npz is damaged \(.+\); delete it and run again") as caught:
+        read_tokens(path)
+    assert "unsafe" not in str(caught.value)
+
+
+def test_missing_tokens_say_how_they_are_made(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no tokens at .*none.npz: run `python -m hnclip.data.tokens`"):
+        read_tokens(tmp_path / "none.npz")
+
+
+def test_the_command_tells_its_usage(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["tokens", "only one.parquet"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: python -m hnclip.data.tokens [-h] manifest tokens out\n")

@@ -49,8 +49,12 @@ def read_manifest(path: Path) -> pandas.DataFrame:
             f"{path} is no manifest: it lacks the columns {', '.join(missing)} (it has {', '.join(found.names)}); "
             "prepare the benchmark again"
         )
-    table = parquet.read_table(path, columns=SCHEMA.names).cast(SCHEMA)
-    return pandas.DataFrame(table.to_pydict())
+    try:
+        rows = parquet.read_table(path, columns=SCHEMA.names).cast(SCHEMA).to_pydict()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} is damaged ({reason}); delete it and prepare the benchmark again") from error
+    return pandas.DataFrame(rows)
 
 
 def image_path(manifest_path: Path, image: str) -> Path:

@@ -3,9 +3,9 @@
 `python -m hnclip.data.pixels MANIFEST TRANSFORM.json OUT.npy` writes it.
 """
 
+import argparse
 import hashlib
 import os
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -75,10 +75,16 @@ def _pixels(work: list[tuple[Path, str]], transform: Transform, faults: list[str
 
 
 def open_pixels(path: Path) -> np.ndarray:
-    """The pixel cache, read from disk only where it is looked at; uint8 [images, size, size, 3]."""
+    """The pixel cache, read from disk only where it is looked at; uint8 [images, size, size, 3].
+
+    Raises FileNotFoundError, or ValueError for a file that is cut off or something else, naming it.
+    """
     if not Path(path).is_file():
         raise FileNotFoundError(f"no pixel cache at {path}: run `python -m hnclip.data.pixels` for this split")
-    pixels = np.load(path, mmap_mode="r", allow_pickle=False)
+    try:
+        pixels = np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, EOFError, SyntaxError) as error:
+        raise ValueError(f"{path} is damaged ({error}); delete it and run again") from error
     if pixels.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[3] != 3:
         raise ValueError(
             f"{path} is no pixel cache: {pixels.dtype} {pixels.shape} instead of uint8 [images, size, size, 3]"
@@ -87,8 +93,12 @@ def open_pixels(path: Path) -> np.ndarray:
 
 
 def main() -> None:
-    manifest, transform, out = map(Path, sys.argv[1:4])
-    write_pixels(manifest, read_json(transform), out)
+    parser = argparse.ArgumentParser(prog="python -m hnclip.data.pixels", description=__doc__.splitlines()[0])
+    parser.add_argument("manifest", type=Path, help="the split's SPLIT.parquet")
+    parser.add_argument("transform", type=Path, help='JSON: {"size", "interpolation", "resize", "exif"}')
+    parser.add_argument("out", type=Path, help="the .npy file to write")
+    given = parser.parse_args()
+    write_pixels(given.manifest, read_json(given.transform), given.out)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,21 @@ def order_key(seed: int, name: str) -> bytes:
 
 
 def subset(ids: list[str], fraction: int, seed: int) -> np.ndarray:
-    """Positions, ascending, of the images in the first `fraction` percent; smaller shares are inside larger ones."""
+    """Positions, ascending, of the images in the first `fraction` percent; smaller shares are inside larger ones.
+
+    Raises ValueError for a fraction that leaves fewer than two images.
+    """
     if not 1 <= fraction <= 100:
         raise ValueError(f"a fraction is a whole percent from 1 to 100, not {fraction}")
     ranked = sorted(range(len(ids)), key=lambda index: order_key(seed, ids[index]))
-    return np.sort(ranked[: -(-len(ids) * fraction // 100)])
+    kept = ranked[: -(-len(ids) * fraction // 100)]
+    if len(kept) < 2:
+        enough = f"a fraction of at least {100 // len(ids) + 1}, or " if len(ids) > 1 else ""
+        raise ValueError(
+            f"fraction {fraction} leaves {len(kept)} of the {len(ids)} training images, and contrast needs at least "
+            f"two: give {enough}more images"
+        )
+    return np.sort(kept)
 
 
 def epoch_batches(images: np.ndarray, batch: int, seed: int, epoch: int) -> list[np.ndarray]:

@@ -3,8 +3,10 @@
 `python -m hnclip.data.tokens MANIFEST TOKENS.json OUT.npz` writes them, for a tokenizer and a context.
 """
 
+import argparse
 import json
-import sys
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,8 +80,16 @@ def write_tokens(path: Path, tokens: Tokens) -> None:
 
 
 def read_tokens(path: Path) -> Tokens:
-    with np.load(path, allow_pickle=False) as file:
-        return Tokens(file["ids"], file["start"], int(file["truncated"]))
+    """The tokens of a split. Raises FileNotFoundError, or ValueError for a file that is damaged, naming it."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no tokens at {path}: run `python -m hnclip.data.tokens` for this split")
+    try:
+        if not zipfile.is_zipfile(path):
+            raise ValueError("no whole .npz archive")
+        with np.load(path, allow_pickle=False) as file:
+            return Tokens(file["ids"], file["start"], int(file["truncated"]))
+    except (ValueError, TypeError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} is damaged ({error}); delete it and run again") from error
 
 
 def report_truncation(tokens: Tokens, context: int) -> str:
@@ -99,11 +109,15 @@ def report_truncation(tokens: Tokens, context: int) -> str:
 
 
 def main() -> None:
-    manifest, config, out = map(Path, sys.argv[1:4])
-    options = read_json(config)
-    tokens = tokenize(list(read_manifest(manifest)["caption"]), options["tokenizer"], options["context"])
+    parser = argparse.ArgumentParser(prog="python -m hnclip.data.tokens", description=__doc__.splitlines()[0])
+    parser.add_argument("manifest", type=Path, help="the split's SPLIT.parquet")
+    parser.add_argument("tokens", type=Path, help='JSON: {"tokenizer", "context"}')
+    parser.add_argument("out", type=Path, help="the .npz file to write")
+    given = parser.parse_args()
+    options = read_json(given.tokens)
+    tokens = tokenize(list(read_manifest(given.manifest)["caption"]), options["tokenizer"], options["context"])
     print(report_truncation(tokens, options["context"]))
-    write_tokens(out, tokens)
+    write_tokens(given.out, tokens)
 
 
 if __name__ == "__main__":
