@@ -13,11 +13,11 @@ rule study:
     conda:
         "../envs/report.yaml"
     params:
-        config=study_config,
+        sources=study_sources,
     message:
         "Record of study {wildcards.study}"
     shell:
-        "printf '%s\\n' {params.config:q} | python -m hnclip.study /dev/stdin {output:q} > {log:q} 2>&1"
+        "printf '%s\\n' {params.sources:q} | python -m hnclip.study /dev/stdin {output:q} > {log:q} 2>&1"
 
 
 rule collect:

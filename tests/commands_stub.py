@@ -1,4 +1,7 @@
-"""Stands in for `python -m hnclip.X` in tests of the graph: makes the outputs of a command, empty, and nothing else."""
+"""Stands in for `python -m hnclip.X` in tests of the graph: makes the outputs of a command, empty, and nothing else.
+
+The command whose name a file `fails` in the working directory holds fails.
+"""
 
 import json
 import sys
@@ -32,5 +35,8 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
 
 
 if __name__ == "__main__":
+    fails = Path("fails")
+    if fails.exists() and fails.read_text() == sys.argv[1]:
+        raise SystemExit(f"{sys.argv[1]} fails")
     for path in outputs(sys.argv[1], sys.argv[2:]):
         path.write_bytes(b"")

@@ -30,6 +30,30 @@ OVERLAY = {
     },
 }
 
+OWN = {
+    "study": "own",
+    "run": ["own"],
+    "grids": {
+        "own": {
+            "backbones": ["tiny"],
+            "train": ["own"],
+            "frameworks": ["longclip"],
+            "losses": ["infonce"],
+            "fractions": [100],
+            "seeds": [1],
+        }
+    },
+    "benchmarks": {
+        "own": {
+            "kind": "folder",
+            "options": {"captions": "captions é.jsonl", "split_hash": {"train": 80, "validation": 10, "test": 10}},
+            "train": "train",
+            "validation": "validation",
+            "test": ["test"],
+        }
+    },
+}
+
 
 def changed(**sections) -> dict:
     return {**OVERLAY, **sections}
@@ -52,7 +76,7 @@ class Study:
         )
         self.environment = {**os.environ, "BASH_ENV": str(stub), "XDG_CACHE_HOME": str(folder / "cache")}
 
-    def snakemake(self, overlay: dict, *options: str) -> str:
+    def snakemake(self, overlay: dict, *options: str, fails: bool = False) -> str:
         path = self.folder / "overlay.yaml"
         path.write_text(yaml.safe_dump(overlay))
         done = subprocess.run(
@@ -62,7 +86,7 @@ class Study:
             text=True,
             env=self.environment,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr
 
     def jobs(self, overlay: dict) -> set[str]:
@@ -71,6 +95,19 @@ class Study:
         found = set(re.findall(r"^Job \d+: (.*)$", text, re.MULTILINE))
         assert bool(found) != ("Nothing to be done" in text), text
         return found
+
+
+def captions(study: Study) -> Path:
+    return study.folder / "captions é.jsonl"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory) -> Study:
+    """A finished study of a person's own captions."""
+    made = Study(tmp_path_factory.mktemp("own"))
+    captions(made).write_text("first")
+    made.snakemake(OWN)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +189,25 @@ def test_a_rewritten_config_of_the_same_words_trains_nothing(study):
     path = next(study.folder.glob("results/dag/runs/**/config.json"))
     path.write_bytes(path.read_bytes())
     assert study.jobs(OVERLAY) == set()
+
+
+def test_own_captions_that_were_only_touched_run_nothing(own):
+    captions(own).touch()
+    assert own.jobs(OWN) == set()
+
+
+@pytest.mark.parametrize("command", ["hnclip.data.prepare", "hnclip.train"])
+def test_a_failure_after_a_change_of_own_captions_leaves_no_stale_tables(own, command):
+    captions(own).write_text(f"changed before {command} failed")
+    (own.folder / "fails").write_text(command)
+    own.snakemake(OWN, fails=True)
+    (own.folder / "fails").unlink()
+    wanted = {"Training tiny/own/longclip/infonce/s1", "Collecting the ranks of study own"}
+    if command == "hnclip.data.prepare":
+        wanted.add("Preparing benchmark own")
+    assert wanted | {"Writing tables", "Drawing figures"} <= own.jobs(OWN)
+    own.snakemake(OWN)
+    assert own.jobs(OWN) == set()
 
 
 def test_a_dry_run_loads_no_torch(study):

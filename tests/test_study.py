@@ -1,12 +1,13 @@
 """A study's record: what its tables are made from."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 import yaml
 
 from hnclip import cell as cells
-from hnclip.study import narrow, record, user_files, weights_files
+from hnclip.study import narrow, record, sources, user_files, weights_files
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,6 +62,22 @@ def test_the_files_that_a_user_names_are_found(config):
     assert user_files(config, "own") == ["a b.csv", "t.txt"]
     assert weights_files(config, "mine") == ["w.safetensors"]
     assert weights_files(config, "tiny") == user_files(config, "scenes") == []
+
+
+def test_the_sources_hash_the_files_that_the_study_uses(config, tmp_path):
+    assert sources(config) == {"config": narrow(config), "files": {}}
+    table, weights = tmp_path / "é.csv", tmp_path / "w.safetensors"
+    table.write_bytes(b"one")
+    weights.write_bytes(b"two")
+    config["benchmarks"]["own"] = {**config["benchmarks"]["scenes"], "options": {"captions": str(table)}}
+    config["benchmarks"]["unused"] = {"options": {"captions": "none.csv"}}
+    config["backbones"]["mine"] = {"kind": "checkpoint", "weights": str(weights)}
+    config["grids"]["main"] |= {"train": ["own"], "backbones": ["mine"]}
+    made = sources(config)["files"]
+    assert made == {str(table): sha256(b"one").hexdigest(), str(weights): sha256(b"two").hexdigest()}
+    assert record(narrow(config), made)["files"] == made
+    table.write_bytes(b"three")
+    assert sources(config)["files"][str(table)] == sha256(b"three").hexdigest()
 
 
 @pytest.mark.parametrize(

@@ -135,14 +135,21 @@ def target_file(wildcards):
 # the study
 
 
-def study_config(wildcards):
-    return canonical(studies.narrow(config))
+def study_sources(wildcards):
+    return canonical(studies.sources(config))
 
 
 def collected(wildcards):
-    """Everything that the study's tables are made from."""
+    """Everything that the study's tables are made from.
+
+    The manifests are among it for Snakemake alone: a failed preparation takes them away, and a missing file is made
+    again only for a job that reads it itself.
+    """
     record = studies.record(config)
-    files = [entry["ranks"] for entry in record["zero_shot"]]
+    files = [
+        cells.manifest_path(name, split) for name in studies.narrow(config)["benchmarks"] for split in splits(name)
+    ]
+    files += [entry["ranks"] for entry in record["zero_shot"]]
     for entry in record["cells"]:
         files += [f"{entry['run']}/{name}" for name in ("run.json", "log.parquet", "ranks.parquet")] + entry["eval"]
     return files

@@ -1,9 +1,11 @@
 """A study's record: what its tables are made from. No torch.
 
-`python -m hnclip.study CONFIG.json OUT.json` writes it.
+`python -m hnclip.study SOURCES.json OUT.json` writes it from `sources(config)`.
 """
 
 import sys
+from functools import lru_cache
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -61,16 +63,41 @@ def weights_files(config: Config, backbone: str) -> list[str]:
     return [named]
 
 
+def sources(config: Config) -> dict[str, Any]:
+    """All that decides a study's results: its config, narrowed, and the SHA-256 of each file that it names.
+
+    The tables depend on it directly, so that they are wanted again after a change of the user's files even where a
+    run failed in between and took the intermediate files with it. Raises OSError where a file cannot be read.
+    """
+    used = narrow(config)
+    paths = [path for name in used["benchmarks"] for path in user_files(config, name)]
+    paths += [path for name in used["backbones"] for path in weights_files(config, name)]
+    return {"config": used, "files": {path: _sha256(path) for path in sorted(set(paths))}}
+
+
+def _sha256(path: str) -> str:
+    state = Path(path).stat()
+    return _sha256_of(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache
+def _sha256_of(path: str, mtime: int, size: int) -> str:
+    """The hash of a file in this state: one reading serves all of Snakemake's questions."""
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
 def eval_paths(config: Config, cell: Cell) -> list[str]:
     """The ranks of a cell on the benchmarks that it was not trained on."""
     return [f"{cells.run_folder(config, cell)}/eval/{name}.parquet" for name in cells.targets(config, cell)]
 
 
-def record(config: Config) -> dict[str, Any]:
-    """The config, each cell's folder and files, and the frozen backbones' ranks and embeddings."""
+def record(config: Config, files: dict[str, str] | None = None) -> dict[str, Any]:
+    """The config, the user's files, each cell's folder and files, and the frozen backbones' ranks and embeddings."""
     frozen = evaluated(config)
     return {
         "config": config,
+        "files": files or {},
         "cells": [
             {"cell": str(cell), "run": cells.run_folder(config, cell), "eval": eval_paths(config, cell)}
             for cell in sorted(cells.grid(config))
@@ -82,7 +109,7 @@ def record(config: Config) -> dict[str, Any]:
 
 def main() -> None:
     source, target = map(Path, sys.argv[1:3])
-    write_json(target, record(read_json(source)))
+    write_json(target, record(**read_json(source)))
 
 
 if __name__ == "__main__":
