@@ -98,11 +98,11 @@ def test_ids_families_and_absolute_paths(data):
 
 def test_lists_split_and_leave_out_with_a_warning(data, capsys):
     (data / "train list.txt").write_bytes("\ufeff0.png\r\n1.png\r\n\r\n".encode())
-    (data / "test.txt").write_text("5.png")
+    (data / "test.txt").write_text("4.png\n5.png")
     lists = {"train": str(data / "train list.txt"), "test": str(data / "test.txt")}
     found = made(data, table(data, plain_rows()), split_lists=lists)
-    assert found["train"].id.tolist() == ["0.png", "1.png"] and found["test"].id.tolist() == ["5.png"]
-    assert "warning: images in no split list, left out: 3" in capsys.readouterr().out
+    assert found["train"].id.tolist() == ["0.png", "1.png"] and found["test"].id.tolist() == ["4.png", "5.png"]
+    assert "warning: images in no split list, left out: 2" in capsys.readouterr().out
 
 
 def test_the_hash_is_even_and_stable():
@@ -172,6 +172,11 @@ def test_shared_captions_and_copies_in_a_split_are_warnings_with_counts(data, ca
     said = capsys.readouterr().out
     assert "warning: captions that several images share: 1\nwarning:   3 images: 'Same.'" in said
     assert "warning: the same image under two ids: 1\nwarning:   '1.png' (train), '2.png' (train)" in said
+    kept = (data / "out" / "warnings.txt").read_text(encoding="utf-8")
+    assert f"the whole list is in {data / 'out' / 'warnings.txt'}" in said
+    assert "captions that several images share: 1\n  3 images: 'Same.'\nthe same image under two ids: 1\n" in kept
+    made(data, table(data, plain_rows(2)), split_column="split")
+    assert not (data / "out" / "warnings.txt").exists()
     assert "train: 3 images, 3 captions of 1 words (median), 100.0% over 0 words" in said
 
 
@@ -193,12 +198,15 @@ def test_wrong_splits_are_named(data):
     (data / "c.txt").write_text("\n")
     message = refused(data, path, split_lists={name: str(data / f"{name}.txt") for name in "abc"})
     assert "'0.png': a and b" in message and "'1.pngg' (did you mean '1.png'?)" in message
-    assert "splits without any image (give them some, or leave them out): 2\n    b\n    c" in message
+    assert "splits with fewer than 2 images" in message and "leave them out): 3\n    split 'a' has 1 image\n" in message
+    assert "    split 'b' has 0 images\n    split 'c' has 0 images" in message
 
 
 def test_a_split_that_the_study_does_not_use_is_said(data, capsys):
-    rows = plain_rows() + [{"image": "5.png", "caption": "a", "split": "tets"}]
-    made(data, table(data, rows[:5] + rows[6:]), splits=["train", "test"], split_column="split")
+    for index in (6, 7):
+        picture(data / "bilder" / f"{index}.png", index)
+    rows = plain_rows() + [{"image": f"{index}.png", "caption": f"t{index}", "split": "tets"} for index in (6, 7)]
+    made(data, table(data, rows), splits=["train", "test"], split_column="split")
     assert "warning: splits that the study does not use: tets" in capsys.readouterr().out
 
 
@@ -226,5 +234,71 @@ def test_files_that_are_no_table_say_so(data):
 
 def test_an_accent_may_be_spelled_two_ways(data):
     picture(data / "bilder" / "e\u0301.png", 9)  # as some systems store it
-    found = made(data, table(data, [{"image": "\u00e9.png", "caption": "a"}]), split_hash={"all": 100})
-    assert len(found["all"]) == 1
+    rows = [{"image": "\u00e9.png", "caption": "a"}, {"image": "0.png", "caption": "b"}]
+    found = made(data, table(data, rows), split_hash={"all": 100})
+    assert len(found["all"]) == 2
+
+
+def test_the_list_of_warnings_is_whole(data):
+    rows = [{"image": f"{i}.png", "caption": f"Tree {i // 2}.", "split": "train"} for i in range(6)]
+    for i in range(6, 20):
+        picture(data / "bilder" / f"{i}.png", i)
+        rows.append({"image": f"{i}.png", "caption": f"Tree {i // 2}.", "split": "train"})
+    made(data, table(data, rows), split_column="split")
+    assert (data / "out" / "warnings.txt").read_text(encoding="utf-8").count("2 images: 'Tree") == 10
+
+
+def test_every_split_of_one_image_is_named_before_anything_is_written(data):
+    rows = [{"image": f"{i}.png", "caption": f"t{i}", "split": split} for i, split in enumerate(["a", "a", "b", "c"])]
+    rows.append({"image": "2.png", "caption": "another caption of it", "split": "b"})
+    message = refused(data, table(data, rows), split_column="split")
+    assert "leave them out): 2\n    split 'b' has 1 image\n    split 'c' has 1 image" in message
+
+
+def test_half_characters_are_named_with_their_line(data, capsys):
+    path = table(data, plain_rows())
+    path.write_text(
+        path.read_text()
+        + '{"image": "a.png", "caption": "A \\ud800 cat.", "split": "train"}\n'
+        + '{"image": "\\udfff.png", "caption": "A cat.", "split": "\\ud800"}\n'
+        + '{"image": "0.png", "caption": "A \\ud83d\\ude00 laughs.", "split": "train"}\n'
+    )
+    message = refused(data, path, split_column="split", splits=["train", "test"])
+    assert "line 7: \\ud800 is half a character" in message and "line 8: \\udfff is half" in message
+    assert "(repair them): 2\n" in message and capsys.readouterr().out == ""
+    message.encode("utf-8")
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.tsv"])
+def test_an_empty_table_says_so(data, name):
+    (data / name).write_text("\n")
+    assert refused(data, data / name, **HASH) == f"{data / name}: the table is empty"
+
+
+def test_a_table_of_broken_lines_names_them(data):
+    (data / "a.jsonl").write_text("image,caption\n0.png,a\n")
+    message = refused(data, data / "a.jsonl", split_column="split")
+    assert "a.jsonl: no line can be read\n" in message and "line 1: Expecting value" in message
+
+
+@pytest.mark.parametrize("head", ["image;caption", '"image";"caption"', "\ufeffimage\tcaption", "image|caption"])
+def test_another_separator_is_told(data, head):
+    (data / "a.csv").write_text(f"{head}\n0.png;A cat, a dog\n", encoding="utf-8")
+    message = refused(data, data / "a.csv", **HASH)
+    assert "a.csv: the separator of a .csv file must be a comma" in message and "between the columns" in message
+    (data / "a.tsv").write_text("image,caption\n0.png,A cat\n")
+    assert "a .tsv file must be a tab, and its first line has a comma" in refused(data, data / "a.tsv", **HASH)
+
+
+@pytest.mark.parametrize("caption", ["&nbsp;", " \u200b\u00a0", "&amp;nbsp; &#8203;", "\u00ad\ufeff"])
+def test_captions_without_a_visible_character_are_empty(data, caption):
+    rows = [*plain_rows(), {"image": "0.png", "caption": caption, "split": "train"}]
+    message = refused(data, table(data, rows), split_column="split")
+    assert "empty 'caption' (fill them in or remove the rows): 1\n    line 7" in message
+
+
+def test_an_image_path_that_is_a_folder_is_told(data):
+    (data / "bilder" / "more").mkdir()
+    rows = [*plain_rows(), {"image": "more", "caption": "a", "split": "train"}]
+    message = refused(data, table(data, rows), split_column="split")
+    assert f"line 7: {data / 'bilder' / 'more'}: is a folder, not an image" in message and "Errno" not in message

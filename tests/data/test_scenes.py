@@ -109,7 +109,10 @@ def test_more_objects_make_longer_captions(tmp_path):
     [
         ({"unseen": ["unsen"]}, r"unknown split 'unsen' \(did you mean 'unseen'\?\)"),
         ({"famly": 8}, r"unknown option 'famly' \(did you mean 'family'\?\)"),
-        ({"pairs": {"train": 0}}, "at least 1 in every split, not in train"),
+        (
+            {"pairs": {"train": 0, "b": 1, "c": 2}},
+            "at least 2 in every split: split 'b' has 1 image; split 'train' has 0 i",
+        ),
         ({"objects": [5, 3]}, r"objects must be \[lowest, highest\] within 1 to 9, got \[5, 3\]"),
         ({"pixels": 3}, "pixels must be at least"),
         ({"pairs": {"a/b": 8}}, "split names are letters"),
@@ -151,3 +154,9 @@ def test_preparing_does_not_load_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_kind_that_writes_a_split_of_one_image_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("hnclip.data.composed.few_images", lambda pairs: [])
+    with pytest.raises(ValueError, match=r"benchmark 'scenes': splits with fewer than 2 .*: split 'test' has 1 image$"):
+        made(tmp_path, pairs={"train": 2, "test": 1})

@@ -1,7 +1,9 @@
 """Reads a table of captions from JSONL, CSV, TSV or Parquet; every text stays as it is written there."""
 
 import csv
+import html
 import json
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +30,20 @@ class Table:
 
 def read_table(path: Path, problems: Problems) -> Table:
     """The whole table; lines that cannot be read go to `problems`. Raises where there is no table at all."""
+    table = _read(path, problems)
+    if not table.columns and not table.rows:
+        unread = "\n  ".join(problems.lines(5))
+        raise ValueError(f"{path}: no line can be read\n  {unread}" if unread else f"{path}: the table is empty")
+    return table
+
+
+def visible(text: str) -> bool:
+    """True where a text shows anything: not only spaces, control characters, or their HTML names such as &nbsp;."""
+    shown = html.unescape(html.unescape(text))  # twice, as open_clip's tokenizer does
+    return any(unicodedata.category(letter)[0] not in "ZC" for letter in shown)
+
+
+def _read(path: Path, problems: Problems) -> Table:
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(
@@ -80,7 +96,10 @@ def _jsonl(path: Path, problems: Problems) -> Table:
             except ValueError as error:
                 problems.add(UNREADABLE, f"line {number}: {error}")
                 continue
-            if isinstance(row, dict):
+            half = _half_character(row) if "\\u" in line else None
+            if half:
+                problems.add(UNREADABLE, f"line {number}: {half} is half a character; write the whole one")
+            elif isinstance(row, dict):
                 columns.update(dict.fromkeys(row))
                 rows.append((f"line {number}", row))
             else:
@@ -88,10 +107,21 @@ def _jsonl(path: Path, problems: Problems) -> Table:
     return Table(path, list(columns), rows)
 
 
+def _half_character(row: Any) -> str | None:
+    """The name of a surrogate without its other half, which no UTF-8 text can hold."""
+    try:
+        json.dumps(row, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        return f"\\u{ord(error.object[error.start]):04x}"
+    return None
+
+
 def _csv(path: Path, delimiter: str, problems: Problems) -> Table:
     rows = []
     csv.field_size_limit(2**31 - 1)
     with path.open(encoding="utf-8-sig", newline="") as file:
+        _check_separator(path, file.readline(), delimiter)
+        file.seek(0)
         lines = _csv_lines(csv.reader(file, delimiter=delimiter, strict=True), problems)
         columns = next(lines, (1, []))[1]
         twice = sorted({name for name in columns if columns.count(name) > 1})
@@ -106,6 +136,17 @@ def _csv(path: Path, delimiter: str, problems: Problems) -> Table:
                     f"line {number}: {len(fields)} fields instead of {len(columns)} (is a field not in quotes?)",
                 )
     return Table(path, columns, rows)
+
+
+def _check_separator(path: Path, head: str, delimiter: str) -> None:
+    """Refuse a first line whose columns another character separates; every table has two columns or more."""
+    names = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
+    others = [name for other, name in names.items() if other in head]
+    if delimiter not in head and others:
+        raise ValueError(
+            f"{path}: the separator of a {path.suffix} file must be {names[delimiter]}, and its first line has "
+            f"{' and '.join(others)}: {head.strip()[:80]!r}; save it with {names[delimiter]} between the columns"
+        )
 
 
 def _csv_lines(reader: Any, problems: Problems) -> Iterator[tuple[int, list[str]]]:

@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from hnclip.data.manifest import write_manifest
+from hnclip.data.problems import few_images
 from hnclip.store import write_whole
 
 Box = tuple[int, int, int, int]
@@ -64,12 +65,12 @@ def family_sizes(pairs: int, family: int) -> list[int]:
 
 
 def check_counts(pairs: dict[str, int], family: int) -> None:
-    """Refuse a benchmark without splits, an empty split, or a family of none."""
+    """Refuse a benchmark without splits, a split of fewer than 2 pictures, or a family of none."""
     if not pairs:
         raise ValueError("pairs names no split; expected such as {train: 1024, validation: 256, test: 512}")
-    empty = [split for split, count in pairs.items() if count < 1]
-    if empty:
-        raise ValueError(f"pairs must be at least 1 in every split, not in {', '.join(empty)}")
+    few = few_images(pairs)
+    if few:
+        raise ValueError(f"pairs must be at least 2 in every split: {'; '.join(few)}")
     if family < 1:
         raise ValueError(f"family must be at least 1, got {family}")
 

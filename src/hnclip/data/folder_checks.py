@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hnclip.data.captions import Table
+from hnclip.data.captions import Table, visible
 from hnclip.data.images import decode
 from hnclip.data.problems import Problems
 
@@ -51,7 +51,7 @@ def _text(row: dict[str, Any], column: str, where: str, problems: Problems) -> s
     value = row.get(column)
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if value is None or (isinstance(value, str) and not visible(value)):
         problems.add(f"empty {column!r} (fill them in or remove the rows)", where)
     elif not isinstance(value, str):
         problems.add(f"{column!r} is no text (write it as one)", f"{where}: {value!r}")
@@ -111,9 +111,12 @@ def look_at_images(rows: list[Row], problems: Problems) -> Facts:
         try:
             data = path.read_bytes()
             image = decode(data, str(path), "ignore")
-        except (ValueError, OSError) as error:
-            missing = isinstance(error, FileNotFoundError)
-            return f"{path}: no such file" if missing else str(error)
+        except FileNotFoundError:
+            return f"{path}: no such file"
+        except OSError as error:
+            return f"{path}: {'is a folder, not an image' if path.is_dir() else f'cannot be opened ({error.strerror})'}"
+        except ValueError as error:
+            return str(error)
         return hashlib.sha256(data).hexdigest(), *image.size
 
     facts: Facts = {}

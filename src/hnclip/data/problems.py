@@ -5,6 +5,16 @@ from pathlib import Path
 from hnclip.store import write_text
 
 _SHOWN = 20
+FEW_IMAGES = "splits with fewer than 2 images (retrieval needs two to tell apart; give them more, or leave them out)"
+
+
+def few_images(images: dict[str, int]) -> list[str]:
+    """A line for each split with fewer than 2 images; `images` counts them."""
+    return [
+        f"split {split!r} has {count} image{'' if count == 1 else 's'}"
+        for split, count in sorted(images.items())
+        if count < 2
+    ]
 
 
 class Problems:
@@ -26,12 +36,19 @@ class Problems:
                 lines.append(f"  and {len(items) - most} more")
         return lines
 
+    def keep(self, what: str, record: Path) -> bool:
+        """Write the whole list to `record`, or remove an earlier one where nothing was found; True where written."""
+        if self._found:
+            write_text(record, "\n".join([what, *self.lines()]) + "\n")
+        else:
+            record.unlink(missing_ok=True)
+        return bool(self._found)
+
     def stop(self, what: str, record: Path) -> None:
         """Raise ValueError where anything was found, with the first of each kind; `record` gets the whole list."""
+        self.keep(what, record)
         if not self._found:
-            record.unlink(missing_ok=True)
             return
         count = sum(map(len, self._found.values()))
-        write_text(record, "\n".join([what, *self.lines()]) + "\n")
         shown = "\n  ".join(self.lines(_SHOWN))
         raise ValueError(f"{what}, nothing was written (problems: {count}; the whole list is in {record})\n  {shown}")

@@ -10,6 +10,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
+from hnclip.data.manifest import images, read_manifest
+from hnclip.data.problems import FEW_IMAGES, few_images
 from hnclip.options import nearest, unknown
 
 
@@ -21,7 +23,8 @@ def kinds() -> list[str]:
 def prepare(config: dict[str, Any], folder: Path) -> None:
     """Write every split of a benchmark `{"name", "kind", "options", "splits"}` into the folder.
 
-    Raises ValueError for an unknown kind, wrong options, or splits that the benchmark would not have.
+    Raises ValueError for an unknown kind, wrong options, splits that the benchmark would not have, and splits with
+    fewer than 2 images.
     """
     kind, options = config.get("kind"), config.get("options") or {}
     name = config.get("name", kind)
@@ -38,6 +41,10 @@ def prepare(config: dict[str, Any], folder: Path) -> None:
     if spare:
         print(f"warning: splits that the study does not use: {', '.join(spare)}")
     module.prepare(options, Path(folder))
+    counts = {split: len(images(read_manifest(Path(folder) / f"{split}.parquet"))) for split in found}
+    few = few_images(counts)
+    if few:
+        raise ValueError(f"benchmark {name!r}: {FEW_IMAGES}: {'; '.join(few)}")
 
 
 def check_split_names(names: list[str], benchmark: str) -> None:

@@ -11,7 +11,7 @@ from hnclip.data.assign import by_hash, by_lists
 from hnclip.data.captions import Table, read_table, require
 from hnclip.data.folder_checks import Row, check_leaks, check_rows, look_at_images, read_rows
 from hnclip.data.manifest import write_manifest
-from hnclip.data.problems import Problems
+from hnclip.data.problems import FEW_IMAGES, Problems, few_images
 from hnclip.data.sentences import split_sentences
 from hnclip.options import from_dict
 
@@ -69,7 +69,8 @@ def splits(options: dict[str, Any]) -> list[str]:
 def prepare(options: dict[str, Any], folder: Path) -> None:
     """Check the table and every image, then write each split's manifest.
 
-    Raises ValueError naming all problems; the whole list is then in `folder/problems.txt`.
+    Raises ValueError naming all problems; the whole list is then in `folder/problems.txt`. What is worth
+    a look but no fault goes to `folder/warnings.txt`.
     """
     wanted = from_dict(Options, options, "folder")
     problems, warnings = Problems(), Problems()
@@ -82,6 +83,9 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     problems.stop(f"the data of {wanted.captions} cannot be used", Path(folder) / "problems.txt")
     for line in warnings.lines(5):
         print(f"warning: {line}")
+    record = Path(folder) / "warnings.txt"
+    if warnings.keep(f"the data of {wanted.captions} can be used; worth a look:", record):
+        print(f"warning: the whole list is in {record}")
     for split in dict.fromkeys([*splits(options), *(row.split for row in rows)]):
         chosen = [row for row in rows if row.split == split]
         _print_summary(split, chosen, wanted.long_words)
@@ -100,10 +104,10 @@ def assign(wanted: Options, table: Table, problems: Problems, warnings: Problems
         for name in unlisted:
             warnings.add("images in no split list, left out", name)
         rows = [replace(row, split=split_of[row.id]) for row in rows if row.id in split_of]
-    counts = Counter(row.split for row in rows)
-    for split in wanted.split_lists or wanted.split_hash or ():
-        if not counts[split]:
-            problems.add("splits without any image (give them some, or leave them out)", split)
+    images = Counter(dict.fromkeys(wanted.split_lists or wanted.split_hash or (), 0))
+    images.update(split for split, _ in {(row.split, row.id) for row in rows})
+    for line in few_images(images):
+        problems.add(FEW_IMAGES, line)
     if not rows:
         problems.add("the table has no usable row", str(table.path))
     return rows
