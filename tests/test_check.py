@@ -6,12 +6,20 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hnclip.check import check
+from hnclip.check import check, check_keys
 from hnclip.recipe import Recipe
 from hnclip.report.load import ReportOptions
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+OPEN_CLIP = {
+    "kind": "open_clip",
+    "model": "ViT-B-16",
+    "pretrained": "openai",
+    "context": 248,
+    "tokenizer": "clip",
+    "transform": {"size": 224, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"},
+}
 
 
 @pytest.fixture
@@ -98,6 +106,19 @@ def test_all_faults_are_named_at_once(config):
         (["grids", "main", "fractions"], [0.5], ["grids.main.fractions[0]", "integer"]),
         (["grids", "main", "transfer"], ["scenes-lang"], ["grids.main.transfer", "did you mean 'scenes-long'"]),
         (["run"], "main", ["run", "array"]),
+        (["benchmarks", "scenes", "test"], ["test", "validation"], ["benchmarks.scenes", "'validation' is tested on"]),
+        (["backbones", "mine"], {**OPEN_CLIP, "pretrained": ""}, ["backbones.mine.pretrained", "''"]),
+        (["backbones", "mine"], {**OPEN_CLIP, "model": ""}, ["backbones.mine.model", "''"]),
+        (["grids", "main", "fractions"], [50.0], ["grids.main.fractions[0]", "write 50, without a point"]),
+        (["grids", "main", "seeds"], [42.0], ["grids.main.seeds[0]", "write 42"]),
+        (["grids", "main", "seeds"], [2**31], ["grids.main.seeds[0]", "2147483647"]),
+        (["recipe", "epochs"], 2.0, ["recipe.epochs", "write 2, without a point"]),
+        (["recipe", "chunk"], 8.0, ["recipe.chunk", "write 8"]),
+        (["recipe", "lr"], float("inf"), ["recipe.lr: a finite number"]),
+        (["report", "confidence"], float("nan"), ["report.confidence: a finite number"]),
+        (["benchmarks", "scenes", "options", "seed"], float("nan"), ["benchmarks.scenes.options.seed: a finite"]),
+        (["recipe", "scale_clamp"], [4.6, 0.0], ["  recipe: `scale_clamp` must rise"]),
+        (["frameworks", "hnclip", "recipe"], {"scale_clamp": [2, 1]}, ["  frameworks.hnclip.recipe: `scale_clamp`"]),
     ],
 )
 def test_a_fault_is_named_with_the_way_out(config, path, value, words):
@@ -109,6 +130,24 @@ def test_a_fault_is_named_with_the_way_out(config, path, value, words):
     assert "a problem:" in text.splitlines()[0], text
     for word in words:
         assert word in text
+
+
+def test_the_shipped_files_have_no_key_twice():
+    assert check_keys([ROOT / "config.yaml", *(ROOT / "workflow/studies").glob("*.yaml")]) is None
+
+
+def test_keys_that_stand_twice_are_named_by_file_place_and_line(tmp_path):
+    first, second = tmp_path / "config.yaml", tmp_path / "my é.yaml"
+    first.write_text("recipe: &one {lr: 1.0}\nother: {<<: *one, lr: 2.0}\nlist: [{lr: 1}, {lr: 1}]\n")
+    assert check_keys([first]) is None
+    second.write_text("recipe:\n  lr: 1.0\n  epochs: 1\n  lr: 2.0\nlist: [{a: 1, 'a': 2}]\nrecipe: {}\n")
+    with pytest.raises(ValueError) as caught:
+        check_keys([first, second])
+    assert str(caught.value).splitlines()[1:] == [
+        f"  {second}, line 4: recipe.lr (first in line 2)",
+        f"  {second}, line 5: list[0].a (first in line 5)",
+        f"  {second}, line 6: recipe (first in line 1)",
+    ]
 
 
 def test_weights_that_are_not_there_are_named_where_the_study_uses_them(config, tmp_path):

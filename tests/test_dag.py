@@ -76,9 +76,9 @@ class Study:
         )
         self.environment = {**os.environ, "BASH_ENV": str(stub), "XDG_CACHE_HOME": str(folder / "cache")}
 
-    def snakemake(self, overlay: dict, *options: str, fails: bool = False) -> str:
+    def snakemake(self, overlay: dict | str, *options: str, fails: bool = False) -> str:
         path = self.folder / "overlay.yaml"
-        path.write_text(yaml.safe_dump(overlay))
+        path.write_text(overlay if isinstance(overlay, str) else yaml.safe_dump(overlay))
         done = subprocess.run(
             [sys.executable, "-m", "snakemake", "-s", ROOT / "Snakefile", "--directory", self.folder]
             + ["--configfile", path, "--cores", "4", *options],
@@ -208,6 +208,11 @@ def test_a_failure_after_a_change_of_own_captions_leaves_no_stale_tables(own, co
     assert wanted | {"Writing tables", "Drawing figures"} <= own.jobs(OWN)
     own.snakemake(OWN)
     assert own.jobs(OWN) == set()
+
+
+def test_a_key_that_stands_twice_in_an_overlay_stops_the_study(study):
+    said = study.snakemake(yaml.safe_dump(OVERLAY) + "study: other\n", "--dry-run", fails=True)
+    assert "overlay.yaml, line" in said and ": study (first in line" in said
 
 
 def test_a_dry_run_loads_no_torch(study):

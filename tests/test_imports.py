@@ -20,7 +20,7 @@ LAYERS = [
 BESIDE = {
     "report": {"cell", "store", "options", "command", "report"},
     "study": {"cell", "store", "command"},
-    "check": {"cell", "options", "study", "frameworks", "data"},
+    "check": {"cell", "options", "study", "frameworks", "data", "recipe"},
 }
 LIGHT = ["hnclip", "hnclip.cell", "hnclip.store", "hnclip.study", "hnclip.check", "hnclip.command", "hnclip.options"]
 

@@ -32,6 +32,7 @@ def check(config):
     """Stop with one message that names everything wrong with the config."""
     schema = Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
     try:
+        checks.check_keys(workflow.configfiles)
         checks.check(config, yaml.safe_load(schema.read_text(encoding="utf-8")))
     except ValueError as error:
         raise WorkflowError(str(error)) from None

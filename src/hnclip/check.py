@@ -1,6 +1,7 @@
 """A study's configuration, checked whole before anything runs. No torch."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 from hnclip import frameworks
 from hnclip.cell import Config
 from hnclip.data import prepare
-from hnclip.options import unknown
+from hnclip.options import from_dict, unknown
+from hnclip.recipe import Recipe
 from hnclip.study import WEIGHTS_KEYS, narrow, user_files, weights_files
 
 NEEDED = {"starter": [], "checkpoint": ["weights"], "open_clip": ["model", "pretrained"], "random": ["architecture"]}
@@ -30,9 +32,38 @@ def check(config: Config, schema: dict[str, Any]) -> None:
     problems = [f"{_spell(path)}: {text}" for path, text, _ in errors]
     if not any(fatal for _, _, fatal in errors):
         problems += [*_names(config), *_entries(config), *_files(config)]
+        if not any("recipe" in path for path, _, _ in errors):
+            problems += _recipes(config)
     if problems:
         count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise ValueError("\n  ".join([f"the configuration (config.yaml with its overlays) has {count}:", *problems]))
+
+
+def check_keys(paths: Iterable[str | Path]) -> None:
+    """Refuse files in which a key stands twice: YAML keeps the last value and says nothing. ValueError names all."""
+    import yaml
+
+    problems = []
+    for path in paths:
+        with open(path, "rb") as file:
+            problems += [f"{path}, {text}" for text in _repeated(yaml.compose(file, yaml.SafeLoader), ())]
+    if problems:
+        raise ValueError("\n  ".join(["a key stands twice where only the last one would count:", *problems]))
+
+
+def _repeated(node: Any, path: tuple) -> Iterator[str]:
+    """Line and place of each key that its mapping has already."""
+    if node.__class__.__name__ == "SequenceNode":
+        for index, item in enumerate(node.value):
+            yield from _repeated(item, (*path, index))
+    elif node.__class__.__name__ == "MappingNode":
+        first: dict[str, int] = {}
+        for key, value in node.value:
+            place, line = (*path, str(key.value)), key.start_mark.line + 1
+            if place[-1] in first:
+                yield f"line {line}: {_spell(place)} (first in line {first[place[-1]]})"
+            first.setdefault(place[-1], line)
+            yield from _repeated(value, place)
 
 
 def _spell(path: tuple) -> str:
@@ -46,8 +77,15 @@ def _spell(path: tuple) -> str:
 def _schema_errors(config: Config, schema: dict[str, Any]) -> Iterator[tuple[tuple, str, bool]]:
     """Each breach of the schema: where, what, and whether it keeps the rest from being read."""
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
-    errors = sorted(Draft202012Validator(schema).iter_errors(config), key=lambda error: str(error.absolute_path))
+    endless = list(_not_finite(config, ()))
+    for path in endless:
+        yield path, "a finite number is expected", True
+    checker = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    validator = extend(Draft202012Validator, type_checker=checker)(schema)
+    errors = sorted(validator.iter_errors(config), key=lambda error: str(error.absolute_path))
+    errors = [error for error in errors if tuple(error.absolute_path) not in endless]
     mistyped = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     for error in errors:
         path = tuple(error.absolute_path)
@@ -66,8 +104,19 @@ def _schema_errors(config: Config, schema: dict[str, Any]) -> Iterator[tuple[tup
             yield path, error.message + _number_hint(error), error.validator in ("type", "required")
 
 
+def _not_finite(value: Any, path: tuple) -> Iterator[tuple]:
+    """The place of each infinity and each NaN."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path
+    elif isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _not_finite(item, (*path, key))
+
+
 def _number_hint(error: Any) -> str:
-    """YAML reads 2e-6 as a text: say so."""
+    """A whole number may not be written as 2.0, and YAML reads 2e-6 as a text: say so."""
+    if error.validator == "type" and isinstance(error.instance, float) and error.instance.is_integer():
+        return f" (write {error.instance:.0f}, without a point)"
     if error.validator == "type" and isinstance(error.instance, str) and "number" in error.validator_value:
         try:
             return f" (YAML reads it as text; write {float(error.instance):.1e}, with a point)"
@@ -111,6 +160,24 @@ def _entries(config: Config) -> Iterator[str]:
     for name, entry in config["benchmarks"].items():
         if entry["train"] in [entry["validation"], *entry["test"]]:
             yield f"benchmarks.{name}: split {entry['train']!r} is trained on and evaluated on"
+        elif entry["validation"] in entry["test"]:
+            yield f"benchmarks.{name}: split {entry['validation']!r} is tested on, and choices are made on it"
+
+
+def _recipes(config: Config) -> Iterator[str]:
+    """What a cell would refuse of its recipe: the common one, then each framework's where the common one is sound."""
+    merged = {"recipe": config["recipe"]}
+    try:
+        from_dict(Recipe, config["recipe"], "recipe")
+        for name, entry in config["frameworks"].items():
+            merged[f"frameworks.{name}.recipe"] = {**config["recipe"], **entry.get("recipe", {})}
+    except ValueError:
+        pass
+    for place, recipe in merged.items():
+        try:
+            from_dict(Recipe, recipe, place)
+        except ValueError as error:
+            yield str(error)
 
 
 def _files(config: Config) -> Iterator[str]:

@@ -58,7 +58,7 @@ class Recipe:
         if self.scale_clamp is not None and not self.scale_clamp[0] < self.scale_clamp[1]:
             problems.append(f"`scale_clamp` must rise from its first to its second value, not {self.scale_clamp}")
         if problems:
-            raise ValueError("recipe: " + "; ".join(problems))
+            raise ValueError("; ".join(problems))
 
 
 def lr_factor(recipe: Recipe, step: int, steps: int) -> float:
