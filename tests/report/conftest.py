@@ -146,3 +146,11 @@ def small_study(tmp_path) -> Path:
     grid = {"backbones": ["tiny"], "train": ["scenes"], "frameworks": ["longclip"], "losses": ["infonce", "hn"]}
     config["grids"] = {"small": grid | {"fractions": [100], "seeds": [1]}}
     return made_study(tmp_path, config, families=4, size=2)
+
+
+@pytest.fixture
+def lone_study(tmp_path) -> Study:
+    """A collected study whose test splits have one image each."""
+    path = made_study(tmp_path, made_config(run=["fractions"]), families=1, size=1)
+    collect(path, tmp_path / "tables")
+    return read_study(path, tmp_path / "tables")

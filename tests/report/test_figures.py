@@ -7,7 +7,8 @@ import numpy
 import pytest
 from PIL import Image
 
-from hnclip.report.cosines import BINS, caption_cosines, read_text
+from hnclip import store
+from hnclip.report.cosines import BINS, caption_cosines, draw_caption_cosines, read_text
 from hnclip.report.curves import draw_epochs, draw_fractions
 from hnclip.report.figures import FIGURES, write_figures
 from hnclip.report.methods import KINDS
@@ -113,3 +114,29 @@ def test_embeddings_are_read_as_rows(study):
     ids, text_ND = read_text(study.embeddings[0]["path"])
     assert text_ND.shape == (64, 16) and len(ids) == 64
     assert numpy.allclose(numpy.linalg.norm(text_ND, axis=1), 1, atol=1e-5)
+
+
+def test_the_axis_of_epochs_spans_ten_points(study):
+    for level in (0.004, 0.03, 0.5, 0.998):  # noise of nothing at the edges of the scale and within it
+        flat = study.epochs.assign(t2i_r1=level, i2t_r1=level)
+        ranks = study.ranks[study.ranks["framework"] != "zero_shot"]
+        low, high = draw_epochs(dataclasses.replace(study, epochs=flat, ranks=ranks)).axes[0].get_ylim()
+        assert 9.999 < high - low < 12 and -0.5 <= low < 100 * level < high <= 100.5
+
+
+def test_a_test_split_of_one_image_is_drawn_and_said(lone_study, tmp_path):
+    panels = draw_caption_cosines(lone_study).axes
+    assert [panel.texts[0].get_text() for panel in panels] == [
+        f"scenes/{split} has one image:\nits captions have no companions" for split in ("test", "unseen")
+    ]
+    write_figures(lone_study, tmp_path / "figures")
+    assert len(digests(tmp_path / "figures")) == 6
+
+
+def test_a_split_of_one_image_beside_a_larger_one(study, tmp_path):
+    lone = tmp_path / "lone.parquet"
+    store.write_rows(lone, [{"id": "a", "image": [1.0, 0.0], "text": [1.0, 0.0]}] * 2)
+    other = dataclasses.replace(study, embeddings=(study.embeddings[0] | {"path": str(lone)}, study.embeddings[1]))
+    first, second = draw_caption_cosines(other).axes
+    assert first.texts[0].get_text().startswith("scenes/test has one image")
+    assert second.get_title(loc="left") == "scenes/unseen (64 captions)" and second.get_ylim()[1] > 1

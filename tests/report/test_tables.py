@@ -133,6 +133,19 @@ def test_missing_grids_are_said(study):
     assert "share seeds" not in markdown(tables)
 
 
+def test_few_images_are_said_under_every_table(study, lone_study):
+    for make in (main_table, fraction_table, difference_table):
+        assert "N is small" not in markdown(make(study)[0])
+        for table in make(lone_study)[0]:
+            assert [note for note in table.notes if note.startswith("N is small: scenes/")][0].endswith(
+                "has 1 image, so one query more or less moves R@1 of a direction by up to 100.0 points of percent, and "
+                "intervals over so few are rough."
+            )
+            assert table.notes[0].endswith("; 1 family.")
+    few = study.ranks.assign(gallery=29)
+    assert "has 29 images, so one query" in " ".join(main_table(dataclasses.replace(study, ranks=few))[0][0].notes)
+
+
 def test_labels_and_kinds():
     plain = {"base": "infonce", "boost": "none"}
     assert (kind_of(plain), kind_of(plain | {"scale": 17})) == ("plain", "scale")

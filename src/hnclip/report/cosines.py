@@ -53,8 +53,11 @@ def caption_cosines(ids_N: numpy.ndarray, text_ND: numpy.ndarray) -> Cosines:
     return Cosines(histogram, companions, total / count, float(hardest_N.mean(dtype=numpy.float64)), len(text_ND))
 
 
-def study_cosines(study: Study) -> dict[str, Cosines]:
-    """The cosines of every test split, named `BACKBONE on BENCHMARK/SPLIT` where there are several backbones."""
+def study_cosines(study: Study) -> dict[str, Cosines | None]:
+    """The cosines of every test split, named `BACKBONE on BENCHMARK/SPLIT` where there are several backbones.
+
+    None for a split of one image, whose captions have no companions.
+    """
     several = len({entry["backbone"] for entry in study.embeddings}) > 1
     targets = test_targets(study)
     order = sorted(
@@ -65,7 +68,8 @@ def study_cosines(study: Study) -> dict[str, Cosines]:
     for entry in order:
         target = f"{entry['benchmark']}/{entry['split']}"
         name = f"{entry['backbone']} on {target}" if several else target
-        found[name] = caption_cosines(*read_text(entry["path"]))
+        ids_N, text_ND = read_text(entry["path"])
+        found[name] = caption_cosines(ids_N, text_ND) if len(set(ids_N)) > 1 else None
     return found
 
 
@@ -82,9 +86,11 @@ def draw_caption_cosines(study: Study) -> Figure:
         _panel(panel, name, cosines)
     for panel in panels[len(found) :]:
         panel.axis("off")
-    filled = numpy.flatnonzero(sum(c.all_pairs + c.hardest for c in found.values()))
-    panels[0].set_xlim(BINS[filled[0]] - 0.02, min(1.0, BINS[filled[-1] + 1]) + 0.02)
-    panels[0].set_ylim(0, panels[0].get_ylim()[1] * 1.3)
+    counted = [cosines for cosines in found.values() if cosines]
+    if counted:
+        filled = numpy.flatnonzero(sum(cosines.all_pairs + cosines.hardest for cosines in counted))
+        panels[0].set_xlim(BINS[filled[0]] - 0.02, min(1.0, BINS[filled[-1] + 1]) + 0.02)
+        panels[0].set_ylim(0, panels[0].get_ylim()[1] * 1.3)
     for row in axes:
         row[0].set_ylabel("share per 0.01 (%)")
     for panel in panels[len(found) - columns : len(found)]:
@@ -93,7 +99,12 @@ def draw_caption_cosines(study: Study) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, name: str, cosines: Cosines) -> None:
+def _panel(axes: Axes, name: str, cosines: Cosines | None) -> None:
+    if cosines is None:
+        words = f"{name} has one image:\nits captions have no companions"
+        axes.text(0.5, 0.5, words, ha="center", va="center", color=style.GREY, transform=axes.transAxes)
+        axes.set_title(name, loc="left")
+        return
     series = [
         ("all pairs", cosines.all_pairs, cosines.mean, ALL, 0.97),
         ("hardest companion", cosines.hardest, cosines.mean_hardest, HARDEST, 0.87),

@@ -12,6 +12,7 @@ from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method, Setting, methods, settings, zero_shot
 
 Y_LABEL = "R@1, mean of both\ndirections (%)"
+LEAST_RANGE = 10.0  # points of percent that the axis of R@1 by epoch spans at least
 
 
 def setting_words(study: Study, setting: Setting) -> str:
@@ -99,6 +100,7 @@ def draw_epochs(study: Study) -> Figure:
     for row, (setting, lines) in zip(axes, found.items(), strict=True):
         for panel, target in zip(row, targets, strict=True):
             ends[panel] = _epoch_panel(study, panel, setting, target, lines)
+    _widen(axes[0][0])
     for panel, names in ends.items():
         style.name_lines(panel, names)
     _label_edges(axes, "epochs trained (0: zero-shot)")
@@ -135,6 +137,16 @@ def _by_epoch(epochs: pandas.DataFrame, target: str) -> pandas.DataFrame:
     rows = epochs[epochs["target"] == target]
     score = 50 * (rows["t2i_r1"] + rows["i2t_r1"])
     return rows.assign(score=score, done=rows["epoch"] + 1).pivot(index="done", columns="seed", values="score")
+
+
+def _widen(axes: Axes) -> None:
+    """Let the y axis span LEAST_RANGE points at least, within 0 to 100 and a hair, so that noise looks like noise."""
+    low, high = axes.get_ylim()
+    low, high = max(low, -0.5), min(high, 100.5)
+    if high - low < LEAST_RANGE:
+        low = min(max((low + high - LEAST_RANGE) / 2, -0.5), 100.5 - LEAST_RANGE)
+        high = low + LEAST_RANGE
+    axes.set_ylim(low, high)
 
 
 def _label_edges(axes: list[list[Axes]], x_words: str) -> None:

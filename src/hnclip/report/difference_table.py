@@ -6,7 +6,7 @@ from hnclip.report import estimates
 from hnclip.report.format import name_columns, names, signed
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method, settings
-from hnclip.report.notes import chosen_notes, difference_notes, size_note
+from hnclip.report.notes import chosen_notes, difference_notes, size_notes
 from hnclip.report.writer import Table
 
 COLUMNS = "backbone train framework a b a_label b_label target points low high reading seeds".split()
@@ -31,7 +31,7 @@ def difference_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
             rows.append([*names(a, columns), *words, str(found["seeds"])])
             records.append(_difference_record(a, b, target, found))
         header = [*columns, "loss", "minus", "points", f"{study.options.confidence:.0%} interval", "reading", "seeds"]
-        notes = [size_note(study, target), *difference_notes(study), *chosen_notes(study)]
+        notes = [*size_notes(study, target), *difference_notes(study), *chosen_notes(study)]
         title = f"Differences of R@1 on {target}, points of percent, mean of both directions"
         notes = notes if rows else [_why_empty(study, pairs, target)]
         tables.append(Table(title, header, rows, notes, rules=rules, words=len(columns) + 2))

@@ -7,7 +7,7 @@ from hnclip.report.estimates import MEAN
 from hnclip.report.format import name_columns, names, signed, with_interval
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import settings
-from hnclip.report.notes import interval_notes, protocol_notes, size_note
+from hnclip.report.notes import interval_notes, protocol_notes, size_notes
 from hnclip.report.writer import Table
 
 
@@ -29,7 +29,7 @@ def fraction_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
             rows += _fraction_differences(study, target, found, shares, columns)
         header = [*columns, "loss", *(f"{share} %" for share in shares)]
         title = f"R@1 on {target} by share of the training data, percent, mean of both directions"
-        notes = [size_note(study, target), *protocol_notes(study), *interval_notes(study)]
+        notes = [*size_notes(study, target), *protocol_notes(study), *interval_notes(study)]
         empty = ["The study trains no cell on more than one data fraction; its config has no such grid in `run`."]
         tables.append(
             Table(title, header if rows else [], rows, notes if rows else empty, rules=rules, words=len(columns) + 1)

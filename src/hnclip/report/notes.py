@@ -6,16 +6,25 @@ from hnclip.report import estimates
 from hnclip.report.load import ZERO_SHOT, Study
 from hnclip.report.methods import chosen_plain, scale_words, settings
 
+SMALL = 30  # images; a gallery below it says little
 
-def size_note(study: Study, target: str) -> str:
-    """How many queries against how many items, each way."""
+
+def size_notes(study: Study, target: str) -> list[str]:
+    """How many queries against how many items, each way; a gallery of few images is said to be small."""
     found = study.sizes[target]
     families = study.ranks.loc[study.ranks["target"] == target, "family"].nunique()
     words = {"t2i": ("captions", "images"), "i2t": ("images", "captions")}
     each = [
         f"{found[d][0]} {words[d][0]} search {found[d][1]} {words[d][1]}" for d in estimates.DIRECTIONS if d in found
     ]
-    return f"N on {target}: {'; '.join(each)}; {families} families."
+    notes = [f"N on {target}: {'; '.join(each)}; {_count(families, 'family', 'families')}."]
+    images = min(gallery for _, gallery in found.values())
+    if images < SMALL:
+        notes.append(
+            f"N is small: {target} has {_count(images, 'image', 'images')}, so one query more or less moves R@1 of a "
+            f"direction by up to {100 / images:.1f} points of percent, and intervals over so few are rough."
+        )
+    return notes
 
 
 def protocol_notes(study: Study) -> list[str]:
@@ -98,6 +107,10 @@ def chosen_notes(study: Study) -> list[str]:
         "best mean R@1 on the validation split after the last epoch, one choice for all seeds, made on "
         "those that every scale has; here " + "; ".join(words) + "."
     ]
+
+
+def _count(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def _list(values: list) -> str:
