@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,10 @@ from world import make_cell
 from hnclip import train
 from hnclip.checkpoint import Progress
 from hnclip.data.sample import epoch_batches
+from hnclip.data.tokens import tokenize, write_tokens
 from hnclip.frameworks import names
 from hnclip.frameworks.base import Step
-from hnclip.store import read_json
+from hnclip.store import read_json, write_rows
 from hnclip.train import Trainer
 
 
@@ -126,8 +128,38 @@ def test_a_checkpoint_of_another_config_is_left_aside(tmp_path, killed, capsys):
     trainer._save(run / "checkpoint.pt")
     config, run = make_cell(tmp_path, recipe={"lr": 1e-2})
     train.main(config, run)
-    assert "belongs to another config" in capsys.readouterr().out
+    assert "was made with other config and is not used" in capsys.readouterr().out
     assert same(weights(run), weights(trained(tmp_path / "fresh", recipe={"lr": 1e-2})))
+
+
+@pytest.mark.parametrize("part", ["manifest", "pixels", "tokens"])
+def test_a_checkpoint_of_other_data_is_left_aside(tmp_path, capsys, part):
+    config, run = make_cell(tmp_path, pairs=13)
+    trainer = Trainer(read_json(config), run)
+    trainer.progress = Progress(step=4)
+    trainer._save(run / "checkpoint.pt")
+    path = Path(read_json(config)["data"]["train"][part])
+    if part == "manifest":
+        write_rows(path, pd.read_parquet(path).assign(family="all one"))
+    elif part == "pixels":
+        path.write_bytes(path.read_bytes()[:-1] + b"\x07")
+    else:
+        write_tokens(path, tokenize(["a cat"] * 13, "clip", 248))
+    train.main(config, run)
+    assert "was made with other files and is not used" in capsys.readouterr().out
+
+
+def test_a_damaged_checkpoint_is_left_aside(tmp_path, capsys):
+    config, run = make_cell(tmp_path)
+    (run / "checkpoint.pt").write_bytes(b"no checkpoint")
+    train.main(config, run)
+    assert "cannot be read" in capsys.readouterr().out
+    assert same(weights(run), weights(trained(tmp_path / "fresh")))
+
+
+def test_a_config_that_lacks_parts_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="lacks seed, fraction"):
+        Trainer({"cell": "a"}, tmp_path)
 
 
 def gradient(folder, **recipe):

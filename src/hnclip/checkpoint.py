@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -23,11 +24,11 @@ class Progress:
 
 
 def save_checkpoint(
-    path: Path, config: dict, progress: Progress, model: torch.nn.Module, optimiser: torch.optim.Optimizer, scaler: Any
+    path: Path, origin: dict, progress: Progress, model: torch.nn.Module, optimiser: torch.optim.Optimizer, scaler: Any
 ) -> None:
-    """Weights, optimiser, random state, place in the data and log, in one file."""
+    """Weights, optimiser, random state, place in the data and log, in one file, with all that they follow from."""
     record = {
-        "config": config,
+        "origin": origin,
         "progress": asdict(progress),
         "model": model.state_dict(),
         "optimiser": optimiser.state_dict(),
@@ -39,14 +40,22 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: Path, config: dict, model: torch.nn.Module, optimiser: torch.optim.Optimizer, scaler: Any
+    path: Path, origin: dict, model: torch.nn.Module, optimiser: torch.optim.Optimizer, scaler: Any
 ) -> Progress:
-    """Restore all that `save_checkpoint` wrote; a checkpoint of another config is left aside, and it is said."""
+    """Restore all that `save_checkpoint` wrote.
+
+    A checkpoint of another config, other data, code or packages is left aside, and so is a damaged one; it is said.
+    """
     if not path.exists():
         return Progress()
-    record = torch.load(path, weights_only=True, map_location="cpu")
-    if record["config"] != config:
-        print(f"{path} belongs to another config and is not used: the run starts anew")
+    try:
+        record = torch.load(path, weights_only=True, map_location="cpu")
+        other = [part for part in origin if record["origin"].get(part) != origin[part]]
+    except (RuntimeError, KeyError, EOFError, ValueError, UnpicklingError) as error:
+        print(f"{path} cannot be read ({type(error).__name__}) and is not used: the run starts anew")
+        return Progress()
+    if other:
+        print(f"{path} was made with other {', '.join(other)} and is not used: the run starts anew")
         return Progress()
     model.load_state_dict(record["model"], strict=True)
     optimiser.load_state_dict(record["optimiser"])

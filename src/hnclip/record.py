@@ -1,5 +1,7 @@
 """What a run was made with: commit, versions, device, memory."""
 
+import hashlib
+import os
 import resource
 import subprocess
 import sys
@@ -35,18 +37,35 @@ def commit() -> tuple[str, bool]:
         return f"release {__version__}", False
 
 
-def run_record(config: dict[str, Any], device: torch.device, progress: Progress, splits: list[Split]) -> dict[str, Any]:
-    """The record kept beside a run's results; `captions_cut` has the captions too long for the context, of how many."""
+def origin(config: dict[str, Any]) -> dict[str, Any]:
+    """All that a run's results follow from: its config, the bytes of every file it reads, code and packages."""
+    data = config["data"]
+    records = [data["train"], data["validation"], *data["test"]]
+    paths = [record[key] for record in records for key in record if key != "name"]
+    paths += [path for key in ("weights", "pretrained") if os.path.isfile(path := config["backbone"].get(key) or "")]
     name, dirty = commit()
+    return {
+        "config": config,
+        "files": {path: _sha256(path) for path in dict.fromkeys(paths)},
+        "commit": name,
+        "dirty": dirty,
+        "versions": {"python": sys.version.split()[0], **{package: version(package) for package in PACKAGES}},
+    }
+
+
+def _sha256(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def run_record(origin: dict[str, Any], device: torch.device, progress: Progress, splits: list[Split]) -> dict[str, Any]:
+    """The record kept beside a run's results; `captions_cut` has the captions too long for the context, of how many."""
     on_gpu = device.type == "cuda"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return {
-        "cell": config["cell"],
-        "config": config,
-        "commit": name,
-        "dirty": dirty,
+        "cell": origin["config"]["cell"],
+        **origin,
         "captions_cut": {split.name: [split.tokens.truncated, len(split.tokens)] for split in splits},
-        "versions": {"python": sys.version.split()[0], **{package: version(package) for package in PACKAGES}},
         "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
         "threads": torch.get_num_threads(),
         "seconds": round(progress.seconds, 3),

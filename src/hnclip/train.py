@@ -4,6 +4,7 @@ Writes weights.safetensors, log.parquet, ranks.parquet and run.json. Killed at a
 on from its last checkpoint to the same weights bit for bit.
 """
 
+import argparse
 import sys
 import time
 from collections.abc import Iterator
@@ -32,15 +33,21 @@ from hnclip.models.load import backbone_from
 from hnclip.options import from_dict
 from hnclip.ranks import recall_at_1, retrieval
 from hnclip.recipe import Recipe, lr_factor
-from hnclip.record import run_record
+from hnclip.record import origin, run_record
 from hnclip.store import read_json, write_json, write_rows
+
+PARTS = ("cell", "seed", "fraction", "backbone", "framework", "loss", "recipe", "data")
 
 
 class Trainer:
     """One cell's training, from its resolved config."""
 
     def __init__(self, config: dict[str, Any], folder: Path):
+        missing = [key for key in PARTS if key not in config]
+        if missing:
+            raise ValueError(f"the cell's config lacks {', '.join(missing)}; it is what hnclip.cell.resolve returns")
         self.config = config
+        self.origin = origin(config)
         self.folder = folder
         self.recipe = from_dict(Recipe, config["recipe"], "recipe")
         self.seed = config["seed"]
@@ -80,7 +87,9 @@ class Trainer:
     def run(self) -> None:
         """Train to the last epoch and write the results."""
         checkpoint = self.folder / "checkpoint.pt"
-        self.progress = load_checkpoint(checkpoint, self.config, self.framework, self.optimiser, self.scaler)
+        self.progress = load_checkpoint(checkpoint, self.origin, self.framework, self.optimiser, self.scaler)
+        if len(self.images) < self.recipe.batch:
+            print(f"a batch has all {len(self.images)} pairs, fewer than the {self.recipe.batch} of `batch`")
         steps_an_epoch = len(list(self._epoch_steps(0)))
         steps = steps_an_epoch * self.recipe.epochs
         quiet = not sys.stderr.isatty()
@@ -193,10 +202,10 @@ class Trainer:
         return pd.concat(found[1:], ignore_index=True)  # validation comes first, and is only watched
 
     def _save(self, path: Path) -> None:
-        save_checkpoint(path, self.config, self.progress, self.framework, self.optimiser, self.scaler)
+        save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
 
     def _write(self, ranks: pd.DataFrame) -> None:
-        record = run_record(self.config, self.fabric.device, self.progress, [self.train, *self.evaluated])
+        record = run_record(self.origin, self.fabric.device, self.progress, [self.train, *self.evaluated])
         save_backbone(self.folder / "weights.safetensors", self.framework.backbone, {"cell": self.config["cell"]})
         write_rows(self.folder / "log.parquet", self.progress.rows)
         write_rows(self.folder / "ranks.parquet", ranks)
@@ -208,4 +217,8 @@ def main(config: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(lambda: main(*map(Path, sys.argv[1:3])))
+    parser = argparse.ArgumentParser(prog="python -m hnclip.train", description="Trains one cell.")
+    parser.add_argument("config", type=Path, help="the cell's config.json")
+    parser.add_argument("folder", type=Path, help="the cell's folder, which the results go into")
+    given = parser.parse_args()
+    run(lambda: main(given.config, given.folder))

@@ -166,3 +166,17 @@ def test_towers_of_another_layout_are_refused(backbone):
     architecture = {**ARCHITECTURE, "vision_cfg": {**ARCHITECTURE["vision_cfg"], "pool_type": "avg"}}
     with pytest.raises(ValueError, match="no ViT with a class token"):
         build(architecture, replace(backbone.preprocess))
+
+
+def test_weights_that_do_not_fit_are_refused_in_one_message(named_in_open_clip, tmp_path):
+    with pytest.raises(ValueError, match="unknown pretrained weights of ViT-B-32 .*'opennai'.*did you mean 'openai'"):
+        load_open_clip("ViT-B-32", "opennai")
+    with pytest.raises(ValueError, match="unknown pretrained weights"):
+        load_open_clip("small-for-tests", "")
+    torch.save({"other": torch.zeros(2)}, tmp_path / "other.pt")
+    (tmp_path / "junk.pt").write_text("no weights")
+    for name in ("other.pt", "junk.pt"):
+        with pytest.raises(ValueError, match=f"{name}' could not be loaded into small-for-tests"):
+            load_open_clip("small-for-tests", str(tmp_path / name))
+    with pytest.raises(ValueError, match="is no safetensors file"):
+        load_backbone(tmp_path / "junk.pt")

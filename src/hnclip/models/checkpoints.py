@@ -3,13 +3,14 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
+from pickle import UnpicklingError
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.openclip import open_clip
-from hnclip.options import from_dict
+from hnclip.options import from_dict, unknown
 from hnclip.store import write_tensors
 
 OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)
@@ -45,7 +46,11 @@ def load_backbone(path: Path) -> Backbone:
     """The backbone that `save_backbone` wrote, in fp32; every weight must be there."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"no backbone weights at {path}: check `weights` of the backbone in the config")
-    with safe_open(path, framework="pt") as file:
+    try:
+        file = safe_open(path, framework="pt")
+    except SafetensorError as error:
+        raise ValueError(f"{path} is not a backbone written by hnclip: it is no safetensors file ({error})") from error
+    with file:
         metadata = file.metadata() or {}
         if metadata.get("format") != "hnclip-backbone-1":
             raise ValueError(f"{path} is not a backbone written by hnclip: it does not name its architecture")
@@ -68,6 +73,9 @@ def load_open_clip(model: str, pretrained: str) -> Backbone:
     architecture = package.get_model_config(model)
     if architecture is None:
         raise ValueError(f"open_clip knows no model {model!r}: see open_clip.list_models()")
+    tags = package.list_pretrained_tags_by_model(model)
+    if not Path(pretrained).is_file() and pretrained not in tags:
+        raise ValueError(unknown(f"pretrained weights of {model} (no file, no tag)", pretrained, tags))
     tagged = package.pretrained.get_pretrained_cfg(model, pretrained)
     if tagged and tagged.get("quick_gelu", False) != architecture.get("quick_gelu", False):
         named = "with" if tagged.get("quick_gelu", False) else "without"
@@ -75,7 +83,11 @@ def load_open_clip(model: str, pretrained: str) -> Backbone:
             f"the weights {pretrained!r} were trained {named} QuickGELU, the model {model!r} is not: "
             "take the model whose name ends, or does not end, in -quickgelu"
         )
-    clip, _, _ = package.create_model_and_transforms(model, pretrained=pretrained, precision="fp32")
+    try:
+        clip, _, _ = package.create_model_and_transforms(model, pretrained=pretrained, precision="fp32")
+    except (RuntimeError, UnpicklingError, KeyError, EOFError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise ValueError(f"the weights {pretrained!r} could not be loaded into {model}: {reason}") from error
     _check_layout(clip)
     cfg = package.get_model_preprocess_cfg(clip)
     size = cfg["size"][0] if isinstance(cfg["size"], (tuple, list)) else cfg["size"]
