@@ -210,6 +210,24 @@ def test_a_failure_after_a_change_of_own_captions_leaves_no_stale_tables(own, co
     assert own.jobs(OWN) == set()
 
 
+def test_the_way_out_that_the_readme_names_for_replaced_images_prepares_and_trains(own):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "--configfile my_study.yaml -R prepare_own`" in readme
+    said = own.snakemake(OWN, "-R", "prepare_own", "--dry-run")
+    assert "Preparing benchmark own" in said and "Training tiny/own" in said
+
+
+def test_the_way_out_that_the_readme_names_for_a_hard_stop_unlocks(own):
+    assert "snakemake --unlock`" in (ROOT / "README.md").read_text(encoding="utf-8")
+    locks = own.folder / ".snakemake" / "locks"
+    locks.mkdir(exist_ok=True)
+    (locks / "0.output.lock").write_text("results/own/study.json\n")
+    force = ("--forcerun", "study", "--until", "study")
+    assert "LockException" in own.snakemake(OWN, *force, fails=True)
+    own.snakemake(OWN, "--unlock")
+    assert "Record of study own" in own.snakemake(OWN, *force)
+
+
 def test_a_key_that_stands_twice_in_an_overlay_stops_the_study(study):
     said = study.snakemake(yaml.safe_dump(OVERLAY) + "study: other\n", "--dry-run", fails=True)
     assert "overlay.yaml, line" in said and ": study (first in line" in said
