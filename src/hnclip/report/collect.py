@@ -92,7 +92,7 @@ def _read_ranks(path: str) -> pandas.DataFrame:
 def _read_parquet(path: str) -> pandas.DataFrame:
     try:
         return pandas.read_parquet(path)
-    except Exception as error:
+    except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as Parquet ({error}); delete it and run its rule again") from error
 
 
