@@ -1,5 +1,6 @@
 """What a framework is: how rows are encoded, and how encoded rows are compared."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -27,7 +28,7 @@ class NoOptions:
     """A framework without options of its own."""
 
 
-class Framework(nn.Module):
+class Framework(nn.Module, ABC):
     """A fine-tuning method on top of a backbone.
 
     `encode` treats rows alone, so a batch may be encoded in chunks; `losses` compares rows and sees only what
@@ -47,13 +48,13 @@ class Framework(nn.Module):
         """What is changed in the backbone before training."""
         return backbone
 
+    @abstractmethod
     def encode(self, batch: Batch) -> Batch:
         """Rows in, rows out: every tensor's first axis is the row."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it encodes rows")
 
+    @abstractmethod
     def losses(self, z: Batch, step: Step, contrastive: Contrastive) -> dict[str, torch.Tensor]:
         """The named terms, weighted, whose sum is minimised."""
-        raise NotImplementedError(f"{type(self).__name__} must say how it compares rows")
 
     def forward(self, batch: Batch) -> Batch:
         return self.encode(batch)

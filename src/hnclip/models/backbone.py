@@ -10,8 +10,6 @@ from torch.nn.functional import normalize, pad
 from hnclip.models.groups import length_groups
 from hnclip.models.stretch import stretch_positions
 
-START, END = 49406, 49407  # of CLIP's vocabulary; a backbone with another vocabulary carries its own
-
 
 @dataclass(frozen=True)
 class Preprocess:
