@@ -18,6 +18,7 @@ check(config)
 
 
 include: "rules/data.smk"
+include: "rules/inputs.smk"
 include: "rules/starter.smk"
 include: "rules/embed.smk"
 include: "rules/train.smk"

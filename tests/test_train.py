@@ -203,7 +203,7 @@ def test_accumulation_is_the_mean_of_its_batches(tmp_path):
     trainer = Trainer(read_json(config), run)
     trainer.progress = Progress()
     for images in epoch_batches(trainer.images, 4, 0, 0)[:2]:
-        trainer._backward(images, lambda ids: Step(ids, 0, 2), 0.5)
+        trainer._backward(images, lambda ids: Step(ids, 0, 2, 0.0), 0.5)
     for name, weight in trainer.framework.named_parameters():
         torch.testing.assert_close(weight.grad, accumulated[name], rtol=1e-5, atol=1e-7)
 
@@ -234,7 +234,7 @@ def test_a_gradient_that_is_not_finite_stops_the_run_and_names_the_batch(tmp_pat
 @pytest.mark.parametrize("chunk", [None, 2])
 def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_batch(tmp_path, monkeypatch, chunk):
     config, run = make_cell(tmp_path, recipe={"chunk": chunk, "accumulate": 2})
-    nan = lambda image_ND, text_ND, scale, ids_N: (image_ND * float("nan")).sum()  # noqa: E731
+    nan = lambda image_ND, text_ND, scale, ids_N, label_smoothing=0.0: (image_ND * float("nan")).sum()  # noqa: E731
     monkeypatch.setattr(Trainer, "_contrastive", lambda trainer: nan)
     with pytest.raises(ValueError, match=r"loss is not finite .*step 0; the batch: (train-\d+, ){3}train-\d+\."):
         train.main(config, run)

@@ -17,7 +17,7 @@ from hnclip import cell as cells  # noqa: E402
 from hnclip import check as checks  # noqa: E402
 from hnclip import study as studies  # noqa: E402
 
-TABLES = ("main", "differences", "fractions")
+TABLES = ("main", "differences", "fractions", "plugin", "efficiency")
 FIGURES = ("fractions", "epochs", "caption_cosines")
 
 # `python` in a job is the interpreter that runs Snakemake (or that of its conda environment), and it finds hnclip.
@@ -73,6 +73,29 @@ def tokens_record(wildcards):
     return canonical(cells.parse_tokens(wildcards.tokens))
 
 
+# further inputs of frameworks
+
+
+def segments_record(wildcards):
+    """What the regions of a split depend on, beside its manifest: the matching backbone with all that it is."""
+    entry = config["segments"][wildcards.segments]
+    return canonical({"options": {}, **entry, "backbone": config["backbones"][entry["backbone"]]})
+
+
+def segments_inputs(wildcards):
+    """The user's own files that regions are read from or matched by."""
+    entry = config["segments"][wildcards.segments]
+    return studies.segments_files(config, wildcards.segments) + studies.weights_files(config, entry["backbone"])
+
+
+def edges_record(wildcards):
+    return canonical(config["edges"][wildcards.edges])
+
+
+def lexicon_record(wildcards):
+    return canonical(config["lexicons"][wildcards.lexicon])
+
+
 # frozen backbones
 
 
@@ -109,6 +132,7 @@ def cell_inputs(wildcards):
     if cells.needs_embeddings(config, cell):
         split = config["benchmarks"][cell.train]["train"]
         files.append(cells.embeddings_path(cell.backbone, cell.train, split))
+    files += cells.input_paths(config, cell).values()
     return files + studies.weights_files(config, cell.backbone)
 
 
@@ -178,3 +202,7 @@ wildcard_constraints:
     cell=rf"{NAME}/{NAME}/{NAME}/{NAME}/f\d{{3}}/s\d+",
     transform=r"\d+-[a-z]+-[a-z]+-[a-z]+",
     tokens=r"[a-z]+-\d+",
+    segments=NAME,
+    edges=NAME,
+    lexicon=NAME,
+    crops=r"\d+",

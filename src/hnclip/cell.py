@@ -4,6 +4,8 @@ from dataclasses import astuple, dataclass
 from itertools import product
 from typing import Any
 
+from hnclip import inputs
+
 Config = dict[str, Any]
 
 
@@ -137,6 +139,18 @@ def cell_splits(config: Config, benchmark: str) -> list[str]:
     return [entry["train"], entry["validation"], *entry["test"]]
 
 
+def input_paths(config: Config, cell: Cell) -> dict[str, str]:
+    """The files of the further inputs that this cell's framework trains on, by what they hold."""
+    benchmark, backbone = config["benchmarks"][cell.train], config["backbones"][cell.backbone]
+    return inputs.paths(
+        config["frameworks"][cell.framework],
+        manifest_path(cell.train, benchmark["train"]).removesuffix(".parquet"),
+        benchmark.get("segments"),
+        transform_name(backbone["transform"]),
+        tokens_name(backbone),
+    )
+
+
 def needs_embeddings(config: Config, cell: Cell) -> bool:
     """True where the loss reads the frozen backbone's embeddings of the training captions."""
     return config["losses"][cell.loss].get("boost") == "frozen"
@@ -148,7 +162,10 @@ def resolve(config: Config, cell: Cell) -> Config:
     framework = dict(config["frameworks"][cell.framework])
     recipe = {**config["recipe"], **framework.pop("recipe", {})}
     data = {
-        "train": data_paths(config, cell.backbone, cell.train, benchmark["train"]),
+        "train": {
+            **data_paths(config, cell.backbone, cell.train, benchmark["train"]),
+            **input_paths(config, cell),
+        },
         "validation": data_paths(config, cell.backbone, cell.train, benchmark["validation"]),
         "test": [data_paths(config, cell.backbone, cell.train, split) for split in benchmark["test"]],
     }

@@ -8,12 +8,19 @@ from typing import Any
 
 from hnclip import frameworks
 from hnclip.cell import Config
+from hnclip.check_inputs import input_problems
 from hnclip.data import prepare
 from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
-from hnclip.study import WEIGHTS_KEYS, narrow, user_files, weights_files
+from hnclip.study import WEIGHTS_KEYS, narrow, segments_files, user_files, weights_files
 
-NEEDED = {"starter": [], "checkpoint": ["weights"], "open_clip": ["model", "pretrained"], "random": ["architecture"]}
+NEEDED = {
+    "starter": [],
+    "checkpoint": ["weights"],
+    "longclip": ["weights"],
+    "open_clip": ["model", "pretrained"],
+    "random": ["architecture"],
+}
 READ = {**NEEDED, "random": ["architecture", "seed"]}
 AXES = {
     "backbones": "backbones",
@@ -23,6 +30,7 @@ AXES = {
     "transfer": "benchmarks",
 }
 SHARED = ("data", "embeddings", "downloads", "starter")
+CONFIG_FOLDERS = ("transforms", "tokenizers", "segments", "edges", "lexicons")
 SINGULAR = {"backbones": "backbone", "benchmarks": "benchmark", "frameworks": "framework", "losses": "loss"}
 
 
@@ -31,7 +39,7 @@ def check(config: Config, schema: dict[str, Any]) -> None:
     errors = list(_schema_errors(config, schema))
     problems = [f"{_spell(path)}: {text}" for path, text, _ in errors]
     if not any(fatal for _, _, fatal in errors):
-        problems += [*_names(config), *_entries(config), *_files(config)]
+        problems += [*_names(config), *_entries(config), *input_problems(config), *_files(config)]
         if not any("recipe" in path for path, _, _ in errors):
             problems += _recipes(config)
     if problems:
@@ -137,6 +145,9 @@ def _names(config: Config) -> Iterator[str]:
             for name in axes.get(axis, []):
                 if name not in config[section]:
                     yield f"grids.{grid}.{axis}: " + unknown(SINGULAR[section], name, config[section])
+    for name in config["benchmarks"]:
+        if name in CONFIG_FOLDERS:
+            yield f"benchmarks.{name}: results/data/{name} holds what benchmarks share; choose another name"
     for section, kinds in {"benchmarks": prepare.kinds(), "frameworks": frameworks.names()}.items():
         for name, entry in config[section].items():
             if entry["kind"] not in kinds:
@@ -183,6 +194,10 @@ def _recipes(config: Config) -> Iterator[str]:
 def _files(config: Config) -> Iterator[str]:
     """Options that the study's benchmarks do not have, splits that they would not write, files that are not there."""
     used = narrow({**config, "run": [name for name in config["run"] if name in config["grids"]]})
+    for name in used["segments"]:
+        for path in segments_files(config, name):
+            if not Path(path).is_file():
+                yield f"segments.{name}.options.path: there is no file {path}"
     for name in used["backbones"]:
         for path in weights_files(config, name):
             if not Path(path).is_file():

@@ -26,11 +26,18 @@ def ranks(
     found = []
     for start in range(0, len(query_QD), block):
         score_QG = query_QD[start : start + block].float() @ gallery_GD.float().T
-        index_QR, filled_QR = _padded(relevant[start : start + block])
-        own_QR = score_QG.gather(1, index_QR).masked_fill(~filled_QR, float("-inf"))
-        best_Q = own_QR.amax(1, keepdim=True)
-        found.append((score_QG >= best_Q).sum(1) - (own_QR >= best_Q).sum(1))
-    return torch.cat(found).numpy()
+        found.append(ranks_by_scores(score_QG, relevant[start : start + block]))
+    return np.concatenate(found)
+
+
+def ranks_by_scores(score_QG: torch.Tensor, relevant: list[np.ndarray]) -> np.ndarray:
+    """The same from the scores of all pairs of query and gallery."""
+    if not torch.isfinite(score_QG).all():
+        raise ValueError("scores that are not finite: look at the weights and the inputs of this evaluation")
+    index_QR, filled_QR = _padded(relevant)
+    own_QR = score_QG.gather(1, index_QR).masked_fill(~filled_QR, float("-inf"))
+    best_Q = own_QR.amax(1, keepdim=True)
+    return ((score_QG >= best_Q).sum(1) - (own_QR >= best_Q).sum(1)).numpy()
 
 
 def _padded(lists: list[np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -63,8 +70,18 @@ def relevance(split: Split) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 def retrieval(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) -> pd.DataFrame:
-    """One row a query in both directions: target, direction, query, id, family, rank, gallery."""
+    """One row a query in both directions: target, direction, query, id, family, rank, gallery, scoring."""
     by_image, by_caption = relevance(split)
+    return _table(split, ranks(image_ID, text_CD, by_image), ranks(text_CD, image_ID, by_caption), "cosine")
+
+
+def retrieval_by_scores(split: Split, score_IC: torch.Tensor, scoring: str) -> pd.DataFrame:
+    """The rows of `retrieval` by another score than the cosine, which `scoring` names."""
+    by_image, by_caption = relevance(split)
+    return _table(split, ranks_by_scores(score_IC, by_image), ranks_by_scores(score_IC.T, by_caption), scoring)
+
+
+def _table(split: Split, image_rank: np.ndarray, caption_rank: np.ndarray, scoring: str) -> pd.DataFrame:
     frame, first = split.frame, split.caption_start[:-1]
     nth = np.arange(len(frame)) - np.repeat(first, np.diff(split.caption_start))
     ids = frame["id"].to_numpy()
@@ -75,8 +92,8 @@ def retrieval(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) -> pd
             "query": ids[first],
             "id": ids[first],
             "family": frame["family"].to_numpy()[first],
-            "rank": ranks(image_ID, text_CD, by_image),
-            "gallery": len(text_CD),
+            "rank": image_rank,
+            "gallery": len(frame),
         }
     )
     t2i = pd.DataFrame(
@@ -86,11 +103,12 @@ def retrieval(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) -> pd
             "query": [f"{name}#{number}" for name, number in zip(ids, nth, strict=True)],
             "id": ids,
             "family": frame["family"].to_numpy(),
-            "rank": ranks(text_CD, image_ID, by_caption),
-            "gallery": len(image_ID),
+            "rank": caption_rank,
+            "gallery": len(first),
         }
     )
-    return pd.concat([t2i, i2t], ignore_index=True).astype({"rank": "int32", "gallery": "int32"})
+    rows = pd.concat([t2i, i2t], ignore_index=True).astype({"rank": "int32", "gallery": "int32"})
+    return rows.assign(scoring=scoring)
 
 
 def recall_at_1(rows: pd.DataFrame) -> dict[str, float | int | str]:

@@ -10,11 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
 from hnclip import __version__
 from hnclip.checkpoint import Progress
 from hnclip.data.split import Split
+from hnclip.inputs import FILES, record_path
+from hnclip.store import read_json
 
 PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "numpy", "pandas", "pillow")
 
@@ -75,3 +78,14 @@ def run_record(origin: dict[str, Any], device: torch.device, progress: Progress,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else peak,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def resident_memory() -> int:
+    """Bytes of this process in memory now."""
+    return psutil.Process().memory_info().rss
+
+
+def input_records(files: dict[str, str]) -> dict[str, Any]:
+    """What was noted when the further inputs of a split were made, by input file: seconds, counts."""
+    keys = dict.fromkeys(key for names in FILES.values() for key in names)
+    return {key: read_json(Path(record_path(files[key]))) for key in keys if key in files}

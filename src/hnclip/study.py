@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from hnclip import cell as cells
+from hnclip import inputs
 from hnclip.cell import Cell, Config
 from hnclip.command import run
 from hnclip.store import read_json, write_json
 
-WEIGHTS_KEYS = {"checkpoint": "weights", "open_clip": "pretrained"}  # the key under which a kind names a file
+WEIGHTS_KEYS = {"checkpoint": "weights", "longclip": "weights", "open_clip": "pretrained"}  # the key under which a kind names a file
 WEIGHTS_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".npz", ".safetensors")
 
 
@@ -27,12 +28,28 @@ def narrow(config: Config) -> Config:
         "benchmarks": {name for axes in grids.values() for name in [*axes["train"], *axes.get("transfer", [])]},
         "frameworks": {name for axes in grids.values() for name in axes["frameworks"]},
         "losses": {name for axes in grids.values() for name in axes["losses"]},
+        **_used_inputs(config, grids),
     }
+    used["backbones"] |= {config["segments"][name]["backbone"] for name in used["segments"] & set(config["segments"])}
     kept = {
         section: {name: entry for name, entry in config[section].items() if name in names}
         for section, names in used.items()
     }
     return {**config, **kept}
+
+
+def _used_inputs(config: Config, grids: Config) -> dict[str, set[str]]:
+    """The entries of regions, edges and lexicons that the grids' frameworks train on."""
+    found: dict[str, set[str]] = {"segments": set(), "edges": set(), "lexicons": set()}
+    for axes in grids.values():
+        for framework in (config["frameworks"][name] for name in axes["frameworks"] if name in config["frameworks"]):
+            wanted = inputs.wanted(framework)
+            found["edges"] |= {wanted["edges"]} if "edges" in wanted else set()
+            found["lexicons"] |= {wanted["lexicon"]} if "lexicon" in wanted else set()
+            if inputs.needs_segments(framework):
+                trained = [config["benchmarks"][name] for name in axes["train"] if name in config["benchmarks"]]
+                found["segments"] |= {entry["segments"] for entry in trained if "segments" in entry}
+    return found
 
 
 def evaluated(config: Config) -> list[dict[str, str]]:
@@ -54,11 +71,20 @@ def user_files(config: Config, benchmark: str) -> list[str]:
     return [path for path in named if isinstance(path, str)]
 
 
+def segments_files(config: Config, segments: str) -> list[str]:
+    """The user's own file that regions are read from, if any."""
+    entry = config["segments"][segments]
+    path = entry.get("options", {}).get("path")
+    return [path] if entry["kind"] == "json" and isinstance(path, str) else []
+
+
 def weights_files(config: Config, backbone: str) -> list[str]:
-    """The weights file that the config names for a backbone, if any; a tag of open_clip is none."""
+    """The weights file that the config names for a backbone, if any; a tag of open_clip or a file of the hub is none."""
     entry = config["backbones"][backbone]
     named = entry.get(WEIGHTS_KEYS.get(entry["kind"]))
-    if named is None or (entry["kind"] == "open_clip" and "/" not in named and not named.endswith(WEIGHTS_SUFFIXES)):
+    if named is None or named.startswith("hub:"):
+        return []
+    if entry["kind"] == "open_clip" and "/" not in named and not named.endswith(WEIGHTS_SUFFIXES):
         return []
     return [named]
 
@@ -72,6 +98,7 @@ def sources(config: Config) -> dict[str, Any]:
     used = narrow(config)
     paths = [path for name in used["benchmarks"] for path in user_files(config, name)]
     paths += [path for name in used["backbones"] for path in weights_files(config, name)]
+    paths += [path for name in used["segments"] for path in segments_files(config, name)]
     return {"config": used, "files": {path: _sha256(path) for path in sorted(set(paths))}}
 
 

@@ -25,15 +25,15 @@ from hnclip.command import run
 from hnclip.data.sample import caption_of_epoch, epoch_batches, subset
 from hnclip.data.split import open_split
 from hnclip.encode import device, encode_split
-from hnclip.frameworks import create
+from hnclip.frameworks import check_fields, create
 from hnclip.frameworks.base import Framework, Step
 from hnclip.losses.objective import Contrastive, LossEntry, contrastive
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
 from hnclip.options import from_dict
-from hnclip.ranks import recall_at_1, retrieval
+from hnclip.ranks import recall_at_1, retrieval, retrieval_by_scores
 from hnclip.recipe import Recipe, lr_factor
-from hnclip.record import origin, run_record
+from hnclip.record import input_records, origin, resident_memory, run_record
 from hnclip.store import read_json, write_json, write_rows
 
 PARTS = ("cell", "seed", "fraction", "backbone", "framework", "loss", "recipe", "data")
@@ -56,9 +56,11 @@ class Trainer:
         if self.recipe.precision == "16-mixed" and device().type == "cpu":
             raise ValueError("recipe: precision 16-mixed needs a GPU; on a CPU take bf16-mixed or 32-true")
         self.fabric = Fabric(accelerator=device().type, devices=1, precision=self.recipe.precision)
-        self.train = open_split(config["data"]["train"])
+        self.baseline_memory = resident_memory()
+        self.train = open_split(config["data"]["train"], config["framework"], config["backbone"]["transform"])
         self.evaluated = [open_split(record) for record in (config["data"]["validation"], *config["data"]["test"])]
         self.images = subset(self.train.image_ids, config["fraction"], self.seed)
+        self.steps_an_epoch = len(list(self._epoch_steps(0)))
         self.framework = self._framework()
         groups = [{"peak_lr": group["lr"], **group} for group in self.framework.parameter_groups(self.recipe.lr)]
         optimiser = torch.optim.AdamW(
@@ -75,7 +77,9 @@ class Trainer:
         if self.loss.scale is not None:
             backbone.fix_scale(self.loss.scale)
         entry = self.config["framework"]
-        return create(entry["kind"], backbone, entry.get("options", {}))
+        framework = create(entry["kind"], backbone, entry.get("options", {}))
+        check_fields(framework.fields, entry)
+        return framework
 
     def _contrastive(self) -> Contrastive:
         frozen_MD = None
@@ -90,8 +94,7 @@ class Trainer:
         self.progress = load_checkpoint(checkpoint, self.origin, self.framework, self.optimiser, self.scaler)
         if len(self.images) < self.recipe.batch:
             print(f"a batch has all {len(self.images)} pairs, fewer than the {self.recipe.batch} of `batch`")
-        steps_an_epoch = len(list(self._epoch_steps(0)))
-        steps = steps_an_epoch * self.recipe.epochs
+        steps = self.steps_an_epoch * self.recipe.epochs
         quiet = not sys.stderr.isatty()
         remaining = range(self.progress.step, steps)
         for step in track(remaining, self.config["cell"], console=Console(stderr=True), disable=quiet):
@@ -102,14 +105,14 @@ class Trainer:
             self.progress.step += 1
             self.progress.step_of_epoch += 1
             self.progress.seconds += time.perf_counter() - started
-            if self.progress.step_of_epoch == steps_an_epoch:
-                ranks = self._evaluate()
+            if self.progress.step_of_epoch == self.steps_an_epoch:
+                ranks = self._evaluate(last=self.progress.step == steps)
                 self.progress.epoch += 1
                 self.progress.step_of_epoch = 0
             if self.progress.step % self.recipe.checkpoint_every == 0 or self.progress.step == steps:
                 self._save(checkpoint)
         if not len(remaining):  # killed between the last checkpoint and the results
-            ranks = self._evaluate()
+            ranks = self._evaluate(last=True)
             del self.progress.rows[-len(self.evaluated) :]
         self._write(ranks)
         checkpoint.unlink()
@@ -125,7 +128,8 @@ class Trainer:
         self.model.train()
         for group in self.optimiser.param_groups:
             group["lr"] = group["peak_lr"] * factor
-        step_of = partial(Step, epoch=self.progress.epoch, epochs=self.recipe.epochs)
+        share = self.progress.step_of_epoch / self.steps_an_epoch
+        step_of = partial(Step, epoch=self.progress.epoch, epochs=self.recipe.epochs, share=share)
         self.generator.manual_seed(self.seed * 1_000_003 + self.progress.step)
         terms = [self._backward(images, step_of, 1 / len(batches)) for images in batches]
         self._clip(batches)
@@ -149,7 +153,8 @@ class Trainer:
 
     def _backward(self, images: np.ndarray, step_of, share: float) -> dict[str, float]:
         captions = caption_of_epoch(images, self.train.caption_start, self.seed, self.progress.epoch)
-        batch = {key: value.to(self.fabric.device) for key, value in self.train.pair_batch(images, captions).items()}
+        batch = self.train.pair_batch(images, captions)
+        batch = {key: batch[key].to(self.fabric.device) for key in self.framework.fields}
         step = step_of(torch.from_numpy(captions).to(self.fabric.device))
         gradient = gradients.whole if self.recipe.chunk is None else partial(gradients.chunked, chunk=self.recipe.chunk)
         terms = gradient(
@@ -183,13 +188,17 @@ class Trainer:
             with torch.no_grad():
                 scale.clamp_(*self.recipe.scale_clamp)
 
-    def _evaluate(self) -> pd.DataFrame:
-        """Ranks on every test split after the current epoch; their R@1 and that on validation go to the log."""
+    def _evaluate(self, last: bool) -> pd.DataFrame:
+        """Ranks on every test split after the current epoch; their R@1 and that on validation go to the log.
+
+        After the `last` epoch come the ranks by each further score that the framework has.
+        """
         started = time.perf_counter()
         self.framework.eval()
         found = []
         for split in self.evaluated:
-            ranks = retrieval(split, *encode_split(self.framework.backbone, split, self.recipe.eval_batch))
+            embeddings = encode_split(self.framework.backbone, split, self.recipe.eval_batch)
+            ranks = retrieval(split, *embeddings)
             score = recall_at_1(ranks)
             self.progress.rows.append({"kind": "eval", "epoch": self.progress.epoch, **score})
             print(
@@ -198,6 +207,9 @@ class Trainer:
                 flush=True,
             )
             found.append(ranks)
+            if last and split is not self.evaluated[0]:
+                rescored = self.framework.rescored(split, *embeddings, self.recipe.eval_batch)
+                found += [retrieval_by_scores(split, scores_IC, name) for name, scores_IC in rescored.items()]
         self.progress.evaluation_seconds += time.perf_counter() - started
         return pd.concat(found[1:], ignore_index=True)  # validation comes first, and is only watched
 
@@ -206,10 +218,25 @@ class Trainer:
 
     def _write(self, ranks: pd.DataFrame) -> None:
         record = run_record(self.origin, self.fabric.device, self.progress, [self.train, *self.evaluated])
-        save_backbone(self.folder / "weights.safetensors", self.framework.backbone, {"cell": self.config["cell"]})
+        record |= self._costs()
+        save_backbone(
+            self.folder / "weights.safetensors",
+            self.framework.trained_backbone(),
+            {"cell": self.config["cell"]},
+            extra=self.framework.extra_weights(),
+        )
         write_rows(self.folder / "log.parquet", self.progress.rows)
         write_rows(self.folder / "ranks.parquet", ranks)
         write_json(self.folder / "run.json", record)
+
+    def _costs(self) -> dict[str, Any]:
+        """What the method costs beside time and peak memory: memory before it, weights trained, inputs made."""
+        weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
+        return {
+            "baseline_memory_bytes": self.baseline_memory,
+            "trained_parameters": sum(weight.numel() for weight in weights),
+            "inputs": input_records(self.config["data"]["train"]),
+        }
 
 
 def main(config: Path, folder: Path) -> None:

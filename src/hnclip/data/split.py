@@ -1,7 +1,8 @@
 """One split as the trainer and the evaluator read it: manifest, pixels and tokens, opened once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ class Split:
     pixels: np.ndarray
     tokens: Tokens
     caption_start: np.ndarray  # int64 [images + 1]: each image's first caption
+    inputs: list[Any] = field(default_factory=list)  # what a framework trains on beside images and captions
 
     @property
     def image_ids(self) -> list[str]:
@@ -33,11 +35,17 @@ class Split:
     def pair_batch(self, images: np.ndarray, captions: np.ndarray) -> dict[str, torch.Tensor]:
         """The tensors of a training batch: images with one caption each."""
         ids_NT, length_N = self.tokens.batch(captions)
-        return {"image": self.image_batch(images), "text": ids_NT, "text_length": length_N}
+        batch = {"image": self.image_batch(images), "text": ids_NT, "text_length": length_N}
+        for further in self.inputs:
+            batch |= further.batch(images, captions)
+        return batch
 
 
-def open_split(record: dict[str, str]) -> Split:
-    """The split that a cell's record names; files that do not belong together are refused."""
+def open_split(record: dict[str, str], framework: dict[str, Any] | None = None, transform: Any = None) -> Split:
+    """The split that a cell's record names; files that do not belong together are refused.
+
+    With the entry of a framework and the backbone's transform, the further inputs that the framework trains on.
+    """
     frame = read_manifest(Path(record["manifest"]))
     pixels = open_pixels(Path(record["pixels"]))
     tokens = read_tokens(Path(record["tokens"]))
@@ -47,4 +55,9 @@ def open_split(record: dict[str, str]) -> Split:
             f"{record['name']}: {len(first)} images and {len(frame)} captions in the manifest, but {len(pixels)} in "
             f"{record['pixels']} and {len(tokens)} in {record['tokens']}; delete these two and run again"
         )
-    return Split(record["name"], frame, pixels, tokens, np.append(first, len(frame)).astype(np.int64))
+    inputs = []
+    if framework and framework.get("inputs"):
+        from hnclip.data.inputs import open_inputs
+
+        inputs = open_inputs(record, framework or {}, transform, frame)
+    return Split(record["name"], frame, pixels, tokens, np.append(first, len(frame)).astype(np.int64), inputs)

@@ -4,6 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from hnclip import inputs
 from hnclip.options import from_dict, unknown
 
 
@@ -27,3 +28,14 @@ def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
     if len(found) != 1:
         raise ValueError(f"{module.__file__} must define one framework, not {len(found)}")
     return found[0](backbone, from_dict(found[0].Options, options, f"options of framework {kind}"))
+
+
+def check_fields(fields: tuple[str, ...], entry: dict[str, Any]) -> None:
+    """Refuse a framework whose entry in the config does not name the inputs that bring what it reads."""
+    needed = {bringing for field in fields if (bringing := inputs.bringing(field))}
+    missing = sorted(needed - set(inputs.wanted(entry)))
+    if missing:
+        raise ValueError(
+            f"framework {entry['kind']} reads what the inputs {', '.join(missing)} bring: name them under `inputs` of "
+            "its entry in the config"
+        )

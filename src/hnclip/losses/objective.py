@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import torch
 
@@ -11,7 +12,22 @@ from hnclip.losses.contrastive import info_nce
 from hnclip.options import unknown
 
 Boost = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Generator], torch.Tensor]
-Contrastive = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+class Contrastive(Protocol):
+    """The global image-caption term as the study has it, which a framework calls."""
+
+    def __call__(
+        self,
+        image_ND: torch.Tensor,
+        text_ND: torch.Tensor,
+        scale: torch.Tensor,
+        ids_N: torch.Tensor,
+        label_smoothing: float = 0.0,
+    ) -> torch.Tensor:
+        """The loss of these pairs; a method's own label smoothing stays under every boost."""
+
+
 BOOSTS = {"captions": boosts.captions, "matched": boosts.matched, "frozen": boosts.frozen}
 
 
@@ -39,19 +55,20 @@ class LossEntry:
 
 
 def contrastive(entry: LossEntry, generator: torch.Generator, frozen_MD: torch.Tensor | None = None) -> Contrastive:
-    """The function `(image_ND, text_ND, scale, ids_N) -> loss` that the entry describes.
+    """The image-caption term that the entry describes.
 
     `generator` serves boosts that draw; `frozen_MD` are the cached caption embeddings that `frozen` needs.
     """
-    if entry.boost == "none":
-        return lambda image_ND, text_ND, scale, ids_N: info_nce(image_ND, text_ND, scale)
-    boost: Boost = partial(BOOSTS[entry.boost], gamma=entry.gamma)
+    boost: Boost | None = None
+    if entry.boost != "none":
+        boost = partial(BOOSTS[entry.boost], gamma=entry.gamma)
     if entry.boost == "frozen":
         if frozen_MD is None:
             raise ValueError("boost `frozen` needs the cached embeddings of the training captions")
         boost = partial(boost, table_MD=frozen_MD)
 
-    def boosted(image_ND, text_ND, scale, ids_N):
-        return info_nce(image_ND, text_ND, scale, boost(image_ND, text_ND, ids_N, generator))
+    def term(image_ND, text_ND, scale, ids_N, label_smoothing=0.0):
+        offset_NN = boost(image_ND, text_ND, ids_N, generator) if boost else None
+        return info_nce(image_ND, text_ND, scale, offset_NN, label_smoothing)
 
-    return boosted
+    return term

@@ -34,6 +34,7 @@ class Backbone(nn.Module):
         self.clip = clip
         self.architecture = architecture
         self.preprocess = preprocess
+        self.position_tail: nn.Parameter | None = None
         self.register_buffer("mean", torch.tensor(preprocess.mean).view(3, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(preprocess.std).view(3, 1, 1), persistent=False)
 
@@ -41,6 +42,34 @@ class Backbone(nn.Module):
     def context(self) -> int:
         """Text positions, start and end token included."""
         return self.clip.positional_embedding.shape[0]
+
+    @property
+    def patch_size(self) -> int:
+        """Pixels a side of a patch."""
+        return self.clip.visual.conv1.kernel_size[0]
+
+    @property
+    def patch_grid(self) -> int:
+        """Patches a side of the picture."""
+        return self.preprocess.size // self.patch_size
+
+    def positions(self) -> torch.Tensor:
+        """The text tower's position table, [context, W]."""
+        if self.position_tail is None:
+            return self.clip.positional_embedding
+        return torch.cat([self.clip.positional_embedding[: -len(self.position_tail)], self.position_tail])
+
+    def freeze_first_positions(self, count: int) -> None:
+        """Keep the first `count` text positions from training, weight decay included, and train the others."""
+        table = self.clip.positional_embedding
+        if not 0 < count < len(table):
+            raise ValueError(f"of {len(table)} text positions 1 to {len(table) - 1} can be frozen, not {count}")
+        table.requires_grad_(False)
+        self.position_tail = nn.Parameter(table[count:].detach().clone())
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """The weights in open_clip's layout."""
+        return {**self.clip.state_dict(), "positional_embedding": self.positions().detach()}
 
     def scale(self) -> torch.Tensor:
         """The inverse temperature s that multiplies cosines."""
@@ -52,10 +81,13 @@ class Backbone(nn.Module):
             self.clip.logit_scale.fill_(math.log(value))
         self.clip.logit_scale.requires_grad_(False)
 
-    def image(self, pixels_NHW3: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Unit embeddings [N, D] and token states [N, 1 + P, W] (class token first) of uint8 pictures."""
+    def image(self, pixels_NHWC: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Unit embeddings [N, D] and token states [N, 1 + P, W] (class token first) of uint8 pictures.
+
+        Pictures of one channel, such as edge maps, are seen as grey.
+        """
         visual = self.clip.visual
-        pixels = pixels_NHW3.permute(0, 3, 1, 2).float().div(255)
+        pixels = pixels_NHWC.permute(0, 3, 1, 2).float().div(255)
         states = visual.transformer(visual._embeds((pixels - self.mean) / self.std))
         return normalize(self.project_patches(states[:, 0]).float(), dim=-1), states
 
@@ -77,7 +109,7 @@ class Backbone(nn.Module):
 
     def _text_states(self, ids_NT: torch.Tensor) -> torch.Tensor:
         clip, width = self.clip, ids_NT.shape[1]
-        states = clip.token_embedding(ids_NT) + clip.positional_embedding[:width]
+        states = clip.token_embedding(ids_NT) + self.positions()[:width]
         return clip.transformer(states, attn_mask=clip.attn_mask[:width, :width])
 
     def project_patches(self, states: torch.Tensor) -> torch.Tensor:

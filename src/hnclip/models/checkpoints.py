@@ -25,11 +25,22 @@ def build(architecture: dict, preprocess: Preprocess) -> Backbone:
     return Backbone(model, architecture, preprocess)
 
 
-def save_backbone(path: Path, backbone: Backbone, provenance: dict, dtype: torch.dtype = torch.float32) -> None:
-    """Write weights, architecture (activation and context length included), preprocessing and origin in one file."""
-    weights = {
-        name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in backbone.clip.state_dict().items()
-    }
+EXTRA = "framework."  # before the names of weights that belong to a method, not to its towers
+
+
+def save_backbone(
+    path: Path,
+    backbone: Backbone,
+    provenance: dict,
+    dtype: torch.dtype = torch.float32,
+    extra: dict[str, torch.Tensor] | None = None,
+) -> None:
+    """Write weights, architecture (activation and context length included), preprocessing and origin in one file.
+
+    `extra` are a method's weights beside the towers; `load_backbone` leaves them out.
+    """
+    weights = {**backbone.weights(), **{EXTRA + name: tensor for name, tensor in (extra or {}).items()}}
+    weights = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in weights.items()}
     write_tensors(
         path,
         weights,
@@ -54,11 +65,17 @@ def load_backbone(path: Path) -> Backbone:
         metadata = file.metadata() or {}
         if metadata.get("format") != "hnclip-backbone-1":
             raise ValueError(f"{path} is not a backbone written by hnclip: it does not name its architecture")
-        weights = {name: file.get_tensor(name).float() for name in file.keys()}
+        weights = {name: file.get_tensor(name).float() for name in file.keys() if not name.startswith(EXTRA)}
     preprocess = from_dict(Preprocess, json.loads(metadata["preprocess"]), f"preprocessing named in {path}")
     backbone = build(json.loads(metadata["architecture"]), preprocess)
     backbone.clip.load_state_dict(weights, strict=True)
     return backbone
+
+
+def extra_weights(path: Path) -> dict[str, torch.Tensor]:
+    """A method's weights beside the towers, from a file that `save_backbone` wrote."""
+    with safe_open(path, framework="pt") as file:
+        return {name.removeprefix(EXTRA): file.get_tensor(name) for name in file.keys() if name.startswith(EXTRA)}
 
 
 def provenance(path: Path) -> dict:

@@ -1,0 +1,48 @@
+"""The part of a config's check that looks at frameworks' further inputs. No torch."""
+
+from collections.abc import Iterator
+
+from hnclip import inputs
+from hnclip.cell import Config
+from hnclip.data.derive.entries import EdgesEntry, LexiconEntry, SegmentsEntry
+from hnclip.options import from_dict, unknown
+
+ENTRIES = {"segments": SegmentsEntry, "edges": EdgesEntry, "lexicons": LexiconEntry}
+NAMED = {"edges": "edges", "lexicon": "lexicons"}  # an input that names an entry, and the section of it
+
+
+def input_problems(config: Config) -> Iterator[str]:
+    """Entries that their kind does not take, and inputs that name what is not there."""
+    for section, kind in ENTRIES.items():
+        for name, entry in config[section].items():
+            try:
+                from_dict(kind, entry, f"{section}.{name}")
+            except ValueError as error:
+                yield str(error)
+    for name, entry in config["segments"].items():
+        if entry["backbone"] not in config["backbones"]:
+            yield f"segments.{name}.backbone: " + unknown("backbone", entry["backbone"], config["backbones"])
+    for name, entry in config["frameworks"].items():
+        wanted = inputs.wanted(entry)
+        for key, section in NAMED.items():
+            if key in wanted and wanted[key] not in config[section]:
+                yield f"frameworks.{name}.inputs.{key}: " + unknown(key, wanted[key], config[section])
+        if "edge_crops" in wanted and "edges" not in wanted:
+            yield f"frameworks.{name}.inputs.edge_crops: crops of edge maps need `edges` beside them"
+    for name, entry in config["benchmarks"].items():
+        if "segments" in entry and entry["segments"] not in config["segments"]:
+            yield f"benchmarks.{name}.segments: " + unknown("segments", entry["segments"], config["segments"])
+    yield from _missing_segments(config)
+
+
+def _missing_segments(config: Config) -> Iterator[str]:
+    """Benchmarks without regions that a framework of the study wants to train on."""
+    found = set()
+    for grid in (config["grids"][name] for name in config["run"] if name in config["grids"]):
+        for framework in (name for name in grid["frameworks"] if name in config["frameworks"]):
+            if inputs.needs_segments(config["frameworks"][framework]):
+                trained = {name: config["benchmarks"][name] for name in grid["train"] if name in config["benchmarks"]}
+                found |= {(name, framework) for name, entry in trained.items() if "segments" not in entry}
+    for name, framework in sorted(found):
+        known = ", ".join(config["segments"]) or "none"
+        yield f"benchmarks.{name}: framework {framework!r} needs regions: name its `segments` (known: {known})"
