@@ -1,13 +1,12 @@
 """The checks of a person's own images and captions, before hours are spent on them."""
 
 import hashlib
-import os
 import unicodedata
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hnclip.data.bounded import bounded
 from hnclip.data.captions import Table, visible
 from hnclip.data.images import decode
 from hnclip.data.problems import Problems
@@ -121,16 +120,11 @@ def look_at_images(rows: list[Row], problems: Problems) -> Facts:
 
     facts: Facts = {}
     paths = list(where)
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        for start in range(0, len(paths), _CHUNK):
-            chunk = paths[start : start + _CHUNK]
-            for path, result in zip(chunk, pool.map(look, chunk), strict=True):
-                if isinstance(result, str):
-                    problems.add(
-                        "images that cannot be used (repair them or remove their rows)", f"{where[path]}: {result}"
-                    )
-                else:
-                    facts[path] = result
+    for path, result in zip(paths, bounded(look, paths, _CHUNK), strict=True):
+        if isinstance(result, str):
+            problems.add("images that cannot be used (repair them or remove their rows)", f"{where[path]}: {result}")
+        else:
+            facts[path] = result
     return facts
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image, ImageOps
 
 FILTERS = {"bicubic": Image.Resampling.BICUBIC, "bilinear": Image.Resampling.BILINEAR}
 
@@ -70,13 +70,27 @@ def _rgb(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def transform_image(image: Image.Image, transform: Transform) -> np.ndarray:
-    """Resize and crop an RGB image as torchvision's Resize and CenterCrop do, uint8 [size, size, 3]."""
-    size, resample = transform.size, FILTERS[transform.interpolation]
+def camera_rotation(data: bytes) -> int:
+    """The EXIF orientation in the bytes of an image file; 1, upright, where there is none that means anything."""
+    with Image.open(io.BytesIO(data)) as image:
+        found = image.getexif().get(ExifTags.Base.Orientation, 1)
+    return found if found in range(1, 9) else 1
+
+
+def resized(width: int, height: int, transform: Transform) -> tuple[int, int, int, int]:
+    """Width and height that an image is brought to, and left and top of the square cropped from it then."""
+    size = transform.size
     if transform.resize == "squash":
-        return np.asarray(image.resize((size, size), resample))
-    width, height = image.size
+        return size, size, 0, 0
     short = min(width, height)
     width, height = (size if side == short else int(size * side / short) for side in (width, height))
     left, top = (int(round((side - size) / 2)) for side in (width, height))
-    return np.asarray(image.resize((width, height), resample).crop((left, top, left + size, top + size)))
+    return width, height, left, top
+
+
+def transform_image(image: Image.Image, transform: Transform) -> np.ndarray:
+    """Resize and crop an RGB or grey image as torchvision's Resize and CenterCrop do, uint8 [size, size, 3 or 1]."""
+    width, height, left, top = resized(*image.size, transform)
+    picture = image.resize((width, height), FILTERS[transform.interpolation])
+    pixels = np.asarray(picture.crop((left, top, left + transform.size, top + transform.size)))
+    return pixels if pixels.ndim == 3 else pixels[..., None]

@@ -4,22 +4,18 @@
 """
 
 import argparse
-import hashlib
-import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hnclip.command import run
-from hnclip.data.images import Transform, decode, transform_image
-from hnclip.data.manifest import image_path, images, read_manifest
+from hnclip.data.decoded import decoded
+from hnclip.data.images import Transform, transform_image
+from hnclip.data.manifest import images, read_manifest
 from hnclip.options import from_dict
 from hnclip.store import read_json, write_whole
-
-_CHUNK = 256
 
 
 def write_pixels(manifest_path: Path, transform: dict[str, Any], out: Path) -> None:
@@ -29,53 +25,28 @@ def write_pixels(manifest_path: Path, transform: dict[str, Any], out: Path) -> N
     """
     wanted = from_dict(Transform, transform, "transform")
     rows = images(read_manifest(manifest_path))
-    work = [(image_path(manifest_path, row.image), row.sha256) for row in rows.itertuples()]
-    faults: list[str] = []
+    pixels = decoded(manifest_path, rows, wanted.exif, lambda image, _: transform_image(image, wanted), out)
+    write_stack(out, (len(rows), wanted.size, wanted.size, 3), pixels)
+
+
+def write_stack(out: Path, shape: tuple[int, int, int, int], pictures: Iterable[np.ndarray]) -> None:
+    """Write a pixel cache of this shape, picture after picture; only one of them is in memory at once."""
 
     def write(part: Path) -> None:
+        count = 0
         with part.open("wb") as file:
-            header = {"descr": "|u1", "fortran_order": False, "shape": (len(work), wanted.size, wanted.size, 3)}
-            np.lib.format.write_array_header_1_0(file, header)
-            for pixels in _pixels(work, wanted, faults):
-                file.write(pixels.tobytes())
-        if faults:
-            raise ValueError(
-                f"{len(faults)} of the {len(work)} images of {manifest_path} cannot be used, and {out} was not "
-                "written; repair or remove these files or their rows, then prepare the benchmark again:\n  "
-                + "\n  ".join(faults)
-            )
+            np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
+            for picture in pictures:
+                assert picture.dtype == np.uint8 and picture.shape == shape[1:], (picture.dtype, picture.shape, shape)
+                file.write(picture.tobytes())
+                count += 1
+        assert count == shape[0], (count, shape)
 
     write_whole(out, write)
 
 
-def _pixels(work: list[tuple[Path, str]], transform: Transform, faults: list[str]) -> Iterator[np.ndarray]:
-    """The pixels of one image after another; only a chunk of them is in memory at once."""
-
-    def one(item: tuple[Path, str]) -> np.ndarray | str:
-        path, sha256 = item
-        try:
-            data = path.read_bytes()
-            if hashlib.sha256(data).hexdigest() != sha256:
-                return f"{path}: changed since the manifest was written"
-            return transform_image(decode(data, str(path), transform.exif), transform)
-        except FileNotFoundError:
-            return f"{path}: no such image file"
-        except OSError as error:
-            return f"{path}: cannot be opened ({error.strerror})"
-        except ValueError as error:
-            return str(error)
-
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        for start in range(0, len(work), _CHUNK):
-            for result in pool.map(one, work[start : start + _CHUNK]):
-                if isinstance(result, str):
-                    faults.append(result)
-                elif not faults:
-                    yield result
-
-
 def open_pixels(path: Path) -> np.ndarray:
-    """The pixel cache, read from disk only where it is looked at; uint8 [images, size, size, 3].
+    """The pixel cache, read from disk only where it is looked at; uint8 [images, size, size, 3 or 1].
 
     Raises FileNotFoundError, or ValueError for a file that is cut off or something else, naming it.
     """
@@ -85,9 +56,9 @@ def open_pixels(path: Path) -> np.ndarray:
         pixels = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError, SyntaxError) as error:
         raise ValueError(f"{path} is damaged ({error}); delete it and run again") from error
-    if pixels.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[3] != 3:
+    if pixels.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[3] not in (1, 3):
         raise ValueError(
-            f"{path} is no pixel cache: {pixels.dtype} {pixels.shape} instead of uint8 [images, size, size, 3]"
+            f"{path} is no pixel cache: {pixels.dtype} {pixels.shape} instead of uint8 [images, size, size, 3 or 1]"
         )
     return pixels
 
