@@ -1,7 +1,7 @@
 """The fine-tuning frameworks, one a file; the file's name is the config's `kind`."""
 
 from importlib import import_module
-from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from hnclip import inputs
@@ -10,7 +10,7 @@ from hnclip.options import from_dict, unknown
 
 def names() -> list[str]:
     """The known frameworks."""
-    return sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in ("__init__", "base"))
+    return sorted(module.name for module in iter_modules(__path__) if module.name != "base")
 
 
 def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
