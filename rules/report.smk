@@ -70,6 +70,18 @@ rule tables:
             category="Tables",
             labels={"table": "R@1 by data fraction", "format": "CSV"},
         ),
+        report(
+            "results/{study}/tables/plugin.csv",
+            caption="../workflow/report/plugin_table.rst",
+            category="Tables",
+            labels={"table": "the boost in every framework", "format": "CSV"},
+        ),
+        report(
+            "results/{study}/tables/efficiency.csv",
+            caption="../workflow/report/efficiency_table.rst",
+            category="Tables",
+            labels={"table": "cost of every framework", "format": "CSV"},
+        ),
         expand(
             "results/{{study}}/tables/{table}.{format}",
             table=TABLES,

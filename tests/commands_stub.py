@@ -25,7 +25,7 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
         case "hnclip.report.tables":
             return [
                 last / f"{name}.{kind}"
-                for name in ("main", "differences", "fractions")
+                for name in ("main", "differences", "fractions", "plugin", "efficiency")
                 for kind in ("csv", "md", "tex")
             ]
         case "hnclip.report.figures":

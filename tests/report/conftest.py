@@ -21,6 +21,11 @@ LOSSES = {
 }
 # The share of queries found at rank 0, from which a cell's ranks are drawn.
 SKILL = {"infonce": 0.40, "infonce-s17": 0.45, "infonce-s100": 0.25, "hn": 0.47, "margin": 0.43, "none": 0.20}
+FRAMEWORK_SKILL = {"longclip": 0.0, "hnclip": 0.02, "finelip": -0.05}
+# Pairs a second, bytes of the training process, trained parameters.
+COSTS = {"longclip": (80.0, 900, 1000), "hnclip": (40.0, 950, 1000), "finelip": (20.0, 1200, 1500)}
+BASELINE = 300
+INPUTS = {"finelip": {"crops": {"seconds": 30.5}, "first": {"seconds": 2.0}}, "hnclip": {"first": {"seconds": 2.0}}}
 EPOCHS = 4
 TRANSFORM = {"size": 48, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
 
@@ -33,7 +38,7 @@ def made_ranks(cell: Cell, target: str, families: int, size: int) -> pandas.Data
     """Ranks of a cell: families differ in difficulty alike for all cells, each cell's luck is its own."""
     items = families * size
     ease = numpy.repeat(numpy.random.default_rng(number_of(target)).normal(0, 0.15, families), size)
-    skill = SKILL[cell.loss] + (0.0 if cell.framework == "longclip" else 0.02) - 0.0015 * (100 - cell.fraction)
+    skill = SKILL[cell.loss] + FRAMEWORK_SKILL[cell.framework] - 0.0015 * (100 - cell.fraction)
     frames = []
     for direction in ("t2i", "i2t"):
         luck = numpy.random.default_rng(number_of(f"{cell}/{target}/{direction}"))
@@ -47,7 +52,22 @@ def made_ranks(cell: Cell, target: str, families: int, size: int) -> pandas.Data
         )
         frames[-1]["rank"] = rank.astype("int32")
         frames[-1]["gallery"] = numpy.int32(items)
+        frames[-1]["scoring"] = "cosine"
     return pandas.concat(frames, ignore_index=True)
+
+
+def rescored(ranks: pandas.DataFrame) -> pandas.DataFrame:
+    """The same ranks by cosine, and once more by tokens, where every query is found."""
+    return pandas.concat([ranks, ranks.assign(rank=numpy.int32(0), scoring="tokens")], ignore_index=True)
+
+
+def made_run(cell: Cell) -> dict:
+    """What a run record holds beside its config."""
+    speed, memory, parameters = COSTS[cell.framework]
+    record = {"cell": str(cell), "commit": "a" * 40, "dirty": False, "versions": {"torch": "2.14.1"}}
+    record |= {"seconds": 12.5, "pairs": 1000, "pairs_per_second": speed + cell.seed, "device": "cpu", "threads": 1}
+    record |= {"peak_memory_bytes": memory * 2**20, "baseline_memory_bytes": BASELINE * 2**20}
+    return record | {"trained_parameters": parameters, "inputs": INPUTS.get(cell.framework, {})}
 
 
 def made_log(cell: Cell, targets: list[str]) -> pandas.DataFrame:
@@ -70,14 +90,15 @@ def made_config(**changes) -> dict:
     }
     grids["main"]["seeds"], grids["scales"]["seeds"], grids["fractions"]["seeds"] = [1, 2, 3], [1], [1]
     grids["scales"]["losses"] = ["infonce-s17", "infonce-s100", "margin"]
+    grids["third"] = grids["main"] | {"frameworks": ["finelip"], "losses": ["infonce", "hn"], "seeds": [1, 2]}
     config = {
         "study": "made",
-        "run": ["main", "scales", "fractions"],
+        "run": ["main", "third", "scales", "fractions"],
         "grids": grids,
         "backbones": {"tiny": {"kind": "starter", "context": 248, "tokenizer": "clip", "transform": TRANSFORM}},
         "recipe": {"epochs": EPOCHS, "batch": 16, "lr": 0.0001, "betas": [0.9, 0.98]},
         "benchmarks": {"scenes": {"train": "train", "validation": "validation", "test": ["test", "unseen"]}},
-        "frameworks": {"hnclip": {"kind": "hnclip"}, "longclip": {"kind": "longclip"}},
+        "frameworks": {name: {"kind": name} for name in ("finelip", "hnclip", "longclip")},
         "losses": dict(sorted(LOSSES.items())),
         "report": {"ks": [1, 5, 10, 25, 50], "bootstrap": 400, "confidence": 0.95},
         "allow_mixed_commits": False,
@@ -92,11 +113,9 @@ def made_study(root: Path, config: dict, families: int = 16, size: int = 4) -> P
     for cell in sorted(grid(config)):
         run = root / "runs" / str(cell)
         ranks = pandas.concat([made_ranks(cell, target, families, size) for target in targets])
-        store.write_rows(run / "ranks.parquet", ranks)
+        store.write_rows(run / "ranks.parquet", rescored(ranks) if cell.framework == "finelip" else ranks)
         store.write_rows(run / "log.parquet", made_log(cell, ["scenes/validation", *targets]))
-        record = {"cell": str(cell), "config": resolve(config, cell), "commit": "a" * 40, "dirty": False}
-        record |= {"versions": {"torch": "2.14.1"}}
-        store.write_json(run / "run.json", record | {"seconds": 12.5, "pairs": 1000, "pairs_per_second": 80.0})
+        store.write_json(run / "run.json", made_run(cell) | {"config": resolve(config, cell)})
         cells.append({"cell": str(cell), "run": str(run), "eval": []})
     zero_shot, embeddings = [], []
     for target in targets:

@@ -31,7 +31,7 @@ def test_every_row_carries_its_cell(study):
     assert list(study.ranks.columns[:6]) == columns == list(study.epochs.columns[:6])
     zero_shot = study.ranks[study.ranks["framework"] == "zero_shot"]
     assert set(zero_shot["loss"]) == {"none"} and set(zero_shot["fraction"]) == {0} and set(zero_shot["train"]) == {""}
-    assert len(zero_shot) == 2 * 2 * 64 and len(study.runs) == 12 + 3 + 6
+    assert len(zero_shot) == 2 * 2 * 64 and len(study.runs) == 12 + 4 + 3 + 6
     assert set(study.epochs["epoch"]) == {0, 1, 2, 3} and "scenes/validation" in set(study.epochs["target"])
 
 
@@ -130,6 +130,22 @@ def damage_columns(frame: pandas.DataFrame) -> pandas.DataFrame:
     return frame.drop(columns="family")
 
 
+def damage_scoring(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return frame.drop(columns="scoring")
+
+
+def damage_cosine(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return frame.assign(scoring="tokens")
+
+
+def damage_rescored(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return pandas.concat([frame, damage_fewer(frame).assign(scoring="tokens")])
+
+
+def damage_rescored_repeat(frame: pandas.DataFrame) -> pandas.DataFrame:
+    return damage_repeat(pandas.concat([frame, frame.assign(scoring="tokens")]).iloc[::-1])
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -139,6 +155,10 @@ def damage_columns(frame: pandas.DataFrame) -> pandas.DataFrame:
         (damage_target, "holds no ranks of scenes/unseen"),
         (damage_repeat, "ranks 1 queries twice, such as '00000#0'"),
         (damage_columns, "lacks the columns family"),
+        (damage_scoring, "lacks the columns scoring"),
+        (damage_cosine, "holds no ranks of scenes/test, scenes/unseen"),
+        (damage_rescored, "i2t, scoring tokens): 7 queries against a gallery of 8, where others have 8 queries"),
+        (damage_rescored_repeat, "ranks 1 queries twice, such as '00007' (i2t, scenes/unseen, scoring tokens)"),
     ],
 )
 def test_a_file_that_does_not_fit_is_named(small_study, damage, words):
@@ -148,6 +168,28 @@ def test_a_file_that_does_not_fit_is_named(small_study, damage, words):
         collect(small_study, small_study.parent / "tables")
     assert str(path) in str(caught.value) and words in str(caught.value)
     assert str(ranks_file(small_study, "infonce")) not in str(caught.value)
+
+
+def test_a_query_may_be_ranked_once_a_scoring(small_study):
+    path = ranks_file(small_study, "hn")
+    frame = pandas.read_parquet(path)
+    store.write_rows(path, pandas.concat([frame, frame.assign(scoring="tokens")]))
+    collect(small_study, small_study.parent / "tables")
+    ranks = pandas.read_parquet(small_study.parent / "tables/ranks.parquet")
+    assert ranks["scoring"].value_counts().to_dict() == {"cosine": 3 * 2 * 2 * 8, "tokens": 2 * 2 * 8}
+
+
+def test_what_a_run_cost_is_collected(study):
+    row = study.runs[study.runs["framework"] == "finelip"].iloc[0]
+    assert (row["peak_memory_bytes"], row["baseline_memory_bytes"]) == (1200 * 2**20, 300 * 2**20)
+    assert row["trained_parameters"] == 1500 and json.loads(row["inputs"])["crops"] == {"seconds": 30.5}
+    assert set(study.runs.loc[study.runs["framework"] == "longclip", "inputs"]) == {"{}"}
+
+
+def test_an_input_without_its_seconds_is_refused(small_study):
+    change_run(small_study, "hn", inputs={"crops": {"rows": 3}, "first": {"seconds": 1.0}})
+    with pytest.raises(ValueError, match=r"hn/f100/s1/run.json does not say .* took: crops; delete the folder"):
+        collect(small_study, small_study.parent / "tables")
 
 
 def test_a_broken_file_is_named(small_study):

@@ -30,7 +30,7 @@ def share(
 
 def test_main_csv_holds_the_recalls(study):
     _, rows = main_table(study)
-    assert len(rows) == (1 + 6 + 2) * 2 * 3
+    assert len(rows) == (1 + 6 + 2 + 2 + 2) * 2 * 3
     row = rows[(rows["framework"] == "hnclip") & (rows["loss"] == "hn") & (rows["target"] == "scenes/unseen")]
     row = row[row["direction"] == "i2t"].iloc[0]
     for k in (1, 5, 10, 25, 50):
@@ -41,7 +41,7 @@ def test_main_csv_holds_the_recalls(study):
 
 def test_mean_of_directions_is_their_mean(study):
     _, rows = main_table(study)
-    keys = ["framework", "loss", "label", "target"]
+    keys = ["framework", "loss", "label", "scoring", "target"]
     score = rows.pivot(index=keys, columns="direction", values="R@1")
     assert (score["mean"] - (score["t2i"] + score["i2t"]) / 2).abs().max() < 1e-9
 
@@ -59,6 +59,10 @@ def test_main_rows_in_order_with_the_chosen_scale(study):
         ("longclip", "constant margin, γ = 0.5", "1"),
         ("hnclip", "plain", "3"),
         ("hnclip", "boosted, γ = 0.5", "3"),
+        ("finelip", "plain", "2"),
+        ("finelip", "boosted, γ = 0.5", "2"),
+        ("finelip, re-ranked by tokens (0.8 / 0.2)", "plain", "2"),
+        ("finelip, re-ranked by tokens (0.8 / 0.2)", "boosted, γ = 0.5", "2"),
     ]
     notes = " ".join(tables[0].notes)
     assert "s = 17 (infonce-s17) for longclip" in notes and "64 captions search 64 images" in notes
@@ -169,13 +173,13 @@ def test_losses_with_the_same_words_are_told_apart(study):
 
 def test_files_are_written_in_three_formats(study, tmp_path):
     write_tables(study, tmp_path)
+    tables = ("main", "differences", "fractions", "plugin", "efficiency")
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"{name}.{ending}" for name in ("main", "differences", "fractions") for ending in ("csv", "md", "tex")
+        f"{name}.{ending}" for name in tables for ending in ("csv", "md", "tex")
     }
     rows = pandas.read_csv(tmp_path / "main.csv", keep_default_na=False)
-    assert (
-        list(rows.columns[:10]) == "backbone train framework loss label target direction queries gallery seeds".split()
-    )
+    columns = "backbone train framework loss label scoring target direction queries gallery seeds"
+    assert list(rows.columns[:11]) == columns.split()
     assert rows["R@1"].astype(str).str.fullmatch(r"\d+\.\d+").all()
     tex = (tmp_path / "main.tex").read_text()
     assert tex.count("\\begin{table}") == 2 == tex.count("\\bottomrule") and "$\\gamma$ = 0.5" in tex

@@ -4,9 +4,7 @@ python -m hnclip.report.collect results/STUDY/study.json results/STUDY/tables
 """
 
 import argparse
-import hashlib
 import json
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,10 +15,15 @@ from hnclip import store
 from hnclip.cell import Cell
 from hnclip.command import run
 from hnclip.report.config_check import check_configs
-from hnclip.report.load import CELL, ZERO_SHOT
+from hnclip.report.load import CELL, COSINE, SCORING, ZERO_SHOT
+from hnclip.report.query_check import check_queries, check_repeats
 
-RANK_COLUMNS = ("target", "direction", "query", "id", "family", "rank", "gallery")
-RUN_KEYS = "commit dirty device threads seconds pairs pairs_per_second peak_memory_bytes finished".split()
+RANK_COLUMNS = ("target", "direction", "query", "id", "family", "rank", "gallery", SCORING)
+RUN_KEYS = (
+    "commit dirty device threads seconds pairs pairs_per_second peak_memory_bytes baseline_memory_bytes "
+    "trained_parameters finished"
+).split()
+JSON_KEYS = ("captions_cut", "inputs")  # records within the run record, kept as text
 
 
 def collect(study_json: Path, out: Path) -> None:
@@ -39,14 +42,13 @@ def collect(study_json: Path, out: Path) -> None:
         _check_commits(runs, Path(study_json))
     ranks = [frame for entry in record["cells"] for frame in _cell_ranks(entry, config)]
     ranks += [_zero_shot_ranks(entry) for entry in record["zero_shot"]]
-    _check_queries(ranks)
+    check_queries(ranks)
     epochs = [_epochs(entry) for entry in record["cells"]]
     out = Path(out)
     store.write_rows(out / "ranks.parquet", _table([frame for _, frame in ranks], (*CELL, *RANK_COLUMNS)))
     store.write_rows(out / "epochs.parquet", _table(epochs, (*CELL, "epoch", "target", "t2i_r1", "i2t_r1")))
-    store.write_rows(
-        out / "runs.parquet", pandas.DataFrame(runs, columns=["cell", *CELL, *RUN_KEYS, "captions_cut", "versions"])
-    )
+    columns = ["cell", *CELL, *RUN_KEYS, *JSON_KEYS, "versions"]
+    store.write_rows(out / "runs.parquet", pandas.DataFrame(runs, columns=columns))
 
 
 def _table(frames: list[pandas.DataFrame], columns: tuple[str, ...]) -> pandas.DataFrame:
@@ -79,13 +81,7 @@ def _read_ranks(path: str) -> pandas.DataFrame:
     missing = [name for name in RANK_COLUMNS if name not in frame]
     if missing:
         raise ValueError(f"{path} lacks the columns {', '.join(missing)}; evaluate its cell anew")
-    repeated = frame[frame.duplicated(["target", "direction", "query"])]
-    if len(repeated):
-        first = repeated.iloc[0]
-        raise ValueError(
-            f"{path} ranks {len(repeated)} queries twice, such as {first['query']!r} ({first['direction']}, "
-            f"{first['target']}); evaluate its cell anew"
-        )
+    check_repeats(path, frame)
     return frame[list(RANK_COLUMNS)]
 
 
@@ -104,7 +100,8 @@ def _cell_ranks(entry: dict[str, Any], config: dict[str, Any]) -> list[tuple[str
         benchmark = cell.train if path not in entry["eval"] else Path(path).stem
         frame = _read_ranks(path)
         wanted = [f"{benchmark}/{split}" for split in config["benchmarks"][benchmark]["test"]]
-        lacking = [target for target in wanted if target not in set(frame["target"])]
+        ranked = set(frame.loc[frame[SCORING] == COSINE, "target"])
+        lacking = [target for target in wanted if target not in ranked]
         if lacking:
             raise ValueError(f"{path} holds no ranks of {', '.join(lacking)}; delete it and run its rule again")
         found.append((path, _cell_columns(frame, asdict(cell))))
@@ -130,9 +127,19 @@ def _run_row(entry: dict[str, Any]) -> dict[str, Any]:
     record = store.read_json(Path(entry["run"]) / "run.json")
     versions = ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items())
     cell = Cell.parse(entry["cell"])
-    cut = json.dumps(record.get("captions_cut", {}), sort_keys=True)
+    _check_inputs(record.get("inputs", {}), entry)
+    texts = {key: json.dumps(record.get(key, {}), sort_keys=True) for key in JSON_KEYS}
     row = {"cell": str(cell), **asdict(cell), **{key: record.get(key) for key in RUN_KEYS}}
-    return {**row, "captions_cut": cut, "versions": versions}
+    return {**row, **texts, "versions": versions}
+
+
+def _check_inputs(inputs: dict[str, Any], entry: dict[str, Any]) -> None:
+    bare = [name for name, derived in inputs.items() if "seconds" not in derived]
+    if bare:
+        raise ValueError(
+            f"{entry['run']}/run.json does not say how many seconds its inputs took: {', '.join(bare)}; "
+            "delete the folder and train its cell anew"
+        )
 
 
 def _check_commits(runs: list[dict[str, Any]], study_json: Path) -> None:
@@ -148,38 +155,6 @@ def _check_commits(runs: list[dict[str, Any]], study_json: Path) -> None:
             "Train the older ones anew (delete their run folders), or set `allow_mixed_commits: true` in the config "
             "if the code between these commits does not change results."
         )
-
-
-def _check_queries(ranks: list[tuple[str, pandas.DataFrame]]) -> None:
-    """Every file must rank the same queries of a target against the same gallery."""
-    groups: dict[tuple[str, str], list[tuple[str, tuple]]] = {}
-    for path, frame in ranks:
-        for key, rows in frame.groupby(["target", "direction"], sort=False):
-            groups.setdefault(key, []).append((path, _asked(rows)))
-    wrong = []
-    for (target, direction), found in groups.items():
-        usual, _ = Counter(asked for _, asked in found).most_common(1)[0]
-        for path, asked in found:
-            if asked[:2] != usual[:2]:
-                what = f"{_sizes(asked)}, where others have {_sizes(usual)}"
-            else:
-                what = "other queries or families than the other files"
-            wrong += [f"{path} ({target}, {direction}): {what}"] if asked != usual else []
-    if wrong:
-        raise ValueError(
-            "files of one target do not rank the same queries:\n  " + "\n  ".join(wrong) + "\nrun their rules again"
-        )
-
-
-def _asked(rows: pandas.DataFrame) -> tuple[int, tuple[int, ...], str]:
-    """Number of queries, gallery sizes, and a digest of the queries with their families."""
-    named = sorted((rows["query"] + "\t" + rows["family"]).tolist())
-    digest = hashlib.sha256("\n".join(named).encode()).hexdigest()
-    return len(rows), tuple(sorted(rows["gallery"].unique().tolist())), digest
-
-
-def _sizes(asked: tuple[int, tuple[int, ...], str]) -> str:
-    return f"{asked[0]} queries against a gallery of {' or '.join(map(str, asked[1]))}"
 
 
 def main() -> None:

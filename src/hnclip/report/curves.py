@@ -9,17 +9,10 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from hnclip.report import estimates, style
 from hnclip.report.estimates import MEAN
 from hnclip.report.load import Study, test_targets
-from hnclip.report.methods import Method, Setting, methods, settings, zero_shot
+from hnclip.report.methods import Method, Setting, methods, setting_words, settings, zero_shot
 
 Y_LABEL = "R@1, mean of both\ndirections (%)"
 LEAST_RANGE = 10.0  # points of percent that the axis of R@1 by epoch spans at least
-
-
-def setting_words(study: Study, setting: Setting) -> str:
-    """What tells this setting from the study's others."""
-    found = settings(study)
-    varied = [name for name in ("backbone", "train") if len({getattr(other, name) for other in found}) > 1]
-    return ", ".join([setting.framework, *(getattr(setting, name) for name in varied)])
 
 
 def _name_panel(study: Study, axes: Axes, setting: Setting, target: str) -> None:

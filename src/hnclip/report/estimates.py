@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy
 
 from hnclip.report.load import ZERO_SHOT, Study, named
-from hnclip.report.methods import Method, Setting, chosen_plain, methods, settings, zero_shot
+from hnclip.report.methods import Method, Setting, chosen_plain, methods, rescored, settings, zero_shot
 from hnclip.report.statistics import Hits, count_hits, difference, interval
 
 DIRECTIONS = ("t2i", "i2t")
@@ -31,14 +31,14 @@ def method_rows(study: Study, setting: Setting, fraction: int = 100) -> list[Met
 
 
 def main_methods(study: Study) -> list[Method]:
-    """Every row of the main table: each backbone's zero-shot row, then its settings' rows."""
+    """Every row of the main table: each backbone's zero-shot row, then its settings' rows, re-scored ones last."""
     found = []
     for backbone in named(study.config, "backbones"):
         here = [setting for setting in settings(study) if setting.backbone == backbone]
         if any(key[0] == backbone and key[2] == ZERO_SHOT for key in study.ranks_of):
             found.append(zero_shot(study, backbone))
         for setting in here:
-            found += method_rows(study, setting)
+            found += [*method_rows(study, setting), *rescored(study, methods(study, setting))]
     return found
 
 

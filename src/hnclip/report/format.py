@@ -4,6 +4,7 @@ import math
 
 from hnclip.report.load import Study
 from hnclip.report.methods import Method
+from hnclip.report.scorings import framework_words
 
 
 def percent(value: float) -> str:
@@ -30,4 +31,6 @@ def name_columns(study: Study, found: list[Method]) -> list[str]:
 
 
 def names(method: Method, columns: list[str]) -> list[str]:
-    return [getattr(method, column).replace("zero_shot", "zero-shot") or "–" for column in columns]
+    """What these columns say of a method; another scoring than the cosine stands with the framework."""
+    words = {"framework": framework_words(method)}
+    return [words.get(column, getattr(method, column)) or "–" for column in columns]

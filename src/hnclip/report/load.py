@@ -11,6 +11,8 @@ from hnclip import store
 
 CELL = ("backbone", "train", "framework", "loss", "fraction", "seed")
 ZERO_SHOT = "zero_shot"
+SCORING = "scoring"  # the column of ranks that says by which score a gallery was ordered
+COSINE = "cosine"  # the scoring that every comparison is made under
 TABLES = ("ranks", "epochs", "runs")
 
 
@@ -35,9 +37,15 @@ class Study:
 
     @cached_property
     def ranks_of(self) -> dict[tuple, pandas.DataFrame]:
-        """The ranks of each (backbone, train, framework, loss, fraction, target), all seeds; found once."""
+        """The ranks by cosine of each (backbone, train, framework, loss, fraction, target), all seeds; found once."""
         keys = ["backbone", "train", "framework", "loss", "fraction", "target"]
-        return dict(iter(self.ranks.groupby(keys, sort=False)))
+        return dict(iter(self.ranks[self.ranks[SCORING] == COSINE].groupby(keys, sort=False)))
+
+    @cached_property
+    def rescored_of(self) -> dict[tuple, pandas.DataFrame]:
+        """The ranks under every other scoring, by the same keys and the scoring."""
+        keys = ["backbone", "train", "framework", "loss", "fraction", "target", SCORING]
+        return dict(iter(self.ranks[self.ranks[SCORING] != COSINE].groupby(keys, sort=False)))
 
     @cached_property
     def sizes(self) -> dict[str, dict[str, tuple[int, int]]]:

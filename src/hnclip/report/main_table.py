@@ -8,6 +8,7 @@ from hnclip.report.format import name_columns, names, percent, with_interval
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method
 from hnclip.report.notes import chosen_notes, interval_notes, protocol_notes, size_notes
+from hnclip.report.scorings import scoring_notes
 from hnclip.report.writer import Table
 
 WORDS = {"t2i": "caption → image", "i2t": "image → caption"}
@@ -46,7 +47,8 @@ def _main(study: Study, target: str, here: list[Method], scores: dict) -> Table:
     blocks = [(m.backbone, m.train, m.framework) for m in here]
     rules = [index for index in range(1, len(blocks)) if blocks[index] != blocks[index - 1]]
     spans = [("", len(columns) + 2), *((WORDS[direction], len(ks)) for direction in DIRECTIONS), ("both", 1)]
-    notes = [*size_notes(study, target), *protocol_notes(study), *chosen_notes(study), *interval_notes(study)]
+    notes = [*size_notes(study, target), *protocol_notes(study), *chosen_notes(study)]
+    notes += [*scoring_notes(here), *interval_notes(study)]
     title = f"Retrieval on {target}, recall@K in percent"
     return Table(title, [*columns, "loss", "seeds", *one, *one, one[0]], rows, notes, spans, rules, len(columns) + 1)
 
@@ -55,7 +57,7 @@ def _record(study: Study, method: Method, target: str, direction: str, scores: d
     """One row of main.csv; of both directions the queries are counted together."""
     counts = study.sizes[target]
     first = next(iter(scores.values()))
-    row = {name: getattr(method, name) for name in ("backbone", "train", "framework", "loss", "label")}
+    row = {name: getattr(method, name) for name in ("backbone", "train", "framework", "loss", "label", "scoring")}
     row |= {"target": target, "direction": direction}
     row["queries"] = sum(n for n, _ in counts.values()) if direction == MEAN else counts[direction][0]
     row["gallery"] = "" if direction == MEAN else counts[direction][1]

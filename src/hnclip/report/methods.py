@@ -1,11 +1,11 @@
 """What a table's row or a figure's line stands for: zero-shot, a framework with a loss, or plain at a chosen scale."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas
 
-from hnclip.report.load import ZERO_SHOT, Study, named, validation_target
+from hnclip.report.load import COSINE, ZERO_SHOT, Study, named, validation_target
 
 KINDS = ("zero_shot", "plain", "scale", "chosen", "boosted", "margin", "frozen", "other")
 BOOSTS = {"captions": "boosted", "matched": "margin", "frozen": "frozen"}
@@ -13,7 +13,10 @@ BOOSTS = {"captions": "boosted", "matched": "margin", "frozen": "frozen"}
 
 @dataclass(frozen=True)
 class Method:
-    """Models that differ in nothing but seed and fraction; `loss` is the config's name, `kind` one of KINDS."""
+    """Models that differ in nothing but seed and fraction; `loss` is the config's name, `kind` one of KINDS.
+
+    `scoring` says by which score they order a gallery; only methods by cosine are compared.
+    """
 
     backbone: str
     train: str
@@ -21,11 +24,15 @@ class Method:
     loss: str
     kind: str
     label: str
+    scoring: str = COSINE
 
     def ranks(self, study: Study, target: str, fraction: int = 100) -> pandas.DataFrame | None:
         """Its ranks on a target, all seeds; None where it was not evaluated. Zero-shot has no fraction."""
         fraction = 0 if self.kind == "zero_shot" else fraction
-        return study.ranks_of.get((self.backbone, self.train, self.framework, self.loss, fraction, target))
+        key = (self.backbone, self.train, self.framework, self.loss, fraction, target)
+        if self.scoring == COSINE:
+            return study.ranks_of.get(key)
+        return study.rescored_of.get((*key, self.scoring))
 
     def epochs(self, study: Study, fraction: int = 100) -> pandas.DataFrame:
         """Its rows of the epochs table."""
@@ -80,6 +87,13 @@ def settings(study: Study) -> list[Setting]:
     ]
 
 
+def setting_words(study: Study, setting: Setting) -> str:
+    """What tells this setting from the study's others."""
+    found = settings(study)
+    varied = [name for name in ("backbone", "train") if len({getattr(other, name) for other in found}) > 1]
+    return ", ".join([setting.framework, *(getattr(setting, name) for name in varied)])
+
+
 def zero_shot(study: Study, backbone: str) -> Method:
     return Method(backbone, "", ZERO_SHOT, "none", "zero_shot", "zero-shot")
 
@@ -95,9 +109,7 @@ def methods(study: Study, setting: Setting, fraction: int = 100) -> list[Method]
     ]
     labels = [method.label for method in found]
     found = [
-        method
-        if labels.count(method.label) == 1
-        else Method(**{**method.__dict__, "label": f"{method.label} ({method.loss})"})
+        method if labels.count(method.label) == 1 else replace(method, label=f"{method.label} ({method.loss})")
         for method in found
     ]
     return sorted(found, key=lambda method: _order(method, study.config["losses"][method.loss]))
@@ -105,6 +117,19 @@ def methods(study: Study, setting: Setting, fraction: int = 100) -> list[Method]
 
 def _order(method: Method, entry: dict[str, Any]) -> tuple:
     return KINDS.index(method.kind), entry.get("scale") or 0, entry.get("gamma") or 0, method.loss
+
+
+def rescored(study: Study, found: list[Method]) -> list[Method]:
+    """These methods again, for every further scoring under which they ranked all data's models; often none."""
+    scorings: dict[tuple, set[str]] = {}
+    for *cell, fraction, _, scoring in study.rescored_of:
+        if fraction == 100:
+            scorings.setdefault(tuple(cell), set()).add(scoring)
+    return [
+        replace(method, scoring=scoring)
+        for method in found
+        for scoring in sorted(scorings.get((method.backbone, method.train, method.framework, method.loss), ()))
+    ]
 
 
 def last_epochs(epochs: pandas.DataFrame) -> pandas.DataFrame:
@@ -131,7 +156,7 @@ def chosen_plain(study: Study, setting: Setting) -> Method | None:
     if not shared:
         return None
     best = max(candidates, key=lambda method: scores[method].loc[sorted(shared)].mean())
-    return Method(**{**best.__dict__, "kind": "chosen", "label": "plain, scale chosen on validation"})
+    return replace(best, kind="chosen", label="plain, scale chosen on validation")
 
 
 def scale_words(study: Study, chosen: Method) -> str:

@@ -9,16 +9,17 @@ from pathlib import Path
 from hnclip import store
 from hnclip.command import run
 from hnclip.report import estimates
-from hnclip.report.estimates import MEAN
-from hnclip.report.format import signed, with_interval
+from hnclip.report.estimates import DIRECTIONS, MEAN
+from hnclip.report.format import percent, signed, with_interval
 from hnclip.report.load import Study, named, read_study, test_targets
-from hnclip.report.methods import Method, Setting, scale_words, settings, zero_shot
+from hnclip.report.methods import Method, Setting, scale_words, setting_words, settings, zero_shot
+from hnclip.report.plugin_table import Gain, gain, plugin_pairs
 
 ROWS = ("plain", "chosen", "boosted", "margin")
 
 
 def summary(study: Study, tables: Path) -> str:
-    """R@1 of each framework on the first test split, and the two differences behind the verdict."""
+    """R@1 on the first test split of every framework with more than a pair, and the pairs of every framework."""
     targets = test_targets(study)
     lines = [f"Study {study.config['study']}"]
     lines += _result(study, targets[0]) if targets else ["No test split was ranked."]
@@ -36,12 +37,14 @@ def _result(study: Study, target: str) -> list[str]:
         words = "zero-shot" if len(backbones) == 1 else f"zero-shot {backbone}"
         lines.append(_line(study, zero_shot(study, backbone), target, words))
     for setting in found:
-        lines += ["", f"{setting.framework} trained on {setting.train}, from {setting.backbone}"]
         beside = {b for _, b in _verdict_pairs(study, setting)}
         rows = [m for m in estimates.method_rows(study, setting) if m.kind in ROWS or m in beside]
+        if len(rows) == 2 and any(gain(study, *pair, target) for pair in plugin_pairs(study, setting)):
+            continue  # the pairs below say it all
+        lines += ["", f"{setting.framework} trained on {setting.train}, from {setting.backbone}"]
         lines += [_line(study, method, target, _words(study, method)) for method in rows]
         lines += [_difference(study, a, b, target) for a, b in _verdict_pairs(study, setting)]
-    return _aligned([line for line in lines if line is not None])
+    return _aligned([line for line in lines if line is not None]) + _pairs(study, found, target)
 
 
 def _aligned(lines: list[str | tuple[str, str, str]]) -> list[str]:
@@ -87,11 +90,38 @@ def _difference(study: Study, a: Method, b: Method, target: str) -> tuple[str, s
     return words, bounds, f"{_seeds(found)}, {estimates.verdict(found)}"
 
 
+def _pairs(study: Study, found: list[Setting], target: str) -> list[str]:
+    """The boost in every framework, a line a pair: plain, boosted, their difference, seeds."""
+    rows = []
+    for setting in found:
+        pairs = plugin_pairs(study, setting)
+        for boosted, plain in pairs:
+            words = setting_words(study, setting) + (f", {boosted.label}" if len(pairs) > 1 else "")
+            rows += [_pair(words, got)] if (got := gain(study, boosted, plain, target)) else []
+    if not rows:
+        return []
+    rows.insert(0, ("framework", "plain", "boosted", "difference", "seeds"))
+    wide = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        f"  {name:<{wide[0]}}  {plain:>{wide[1]}}  {boosted:>{wide[2]}}  {points:>{wide[3]}}  {seeds}"
+        for name, plain, boosted, points, seeds in rows
+    ]
+    return ["", "The boost in every framework, over the seeds that both sides have", *lines]
+
+
+def _pair(words: str, got: Gain) -> tuple[str, str, str, str, str]:
+    plain, boosted = (sum(side[d] for d in DIRECTIONS) / len(DIRECTIONS) for side in (got.plain, got.boosted))
+    found = got.difference
+    points = f"{signed(found['score'])} [{signed(found['low'])}, {signed(found['high'])}]"
+    return words, percent(plain), percent(boosted), points, ", ".join(map(str, got.seeds))
+
+
 def _places(tables: Path, targets: list[str]) -> list[str]:
     folder = tables.parent
     more = f" (also {', '.join(targets[1:])})" if len(targets) > 1 else ""
     return [
-        f"Tables   {tables / 'main.md'}, differences.md, fractions.md; .csv and .tex beside them{more}",
+        f"Tables   {tables / 'main.md'}, plugin.md, differences.md, fractions.md, efficiency.md; "
+        f".csv and .tex beside them{more}",
         f"Figures  {folder / 'figures'}",
         f"Report   {folder / 'report.html'}",
     ]

@@ -1,4 +1,4 @@
-"""The main, difference and fraction tables of a study as CSV, Markdown and LaTeX.
+"""The tables of a study as CSV, Markdown and LaTeX.
 
 python -m hnclip.report.tables results/STUDY/study.json results/STUDY/tables results/STUDY/tables
 """
@@ -11,9 +11,11 @@ import pandas
 from hnclip import store
 from hnclip.command import run
 from hnclip.report.difference_table import difference_table
+from hnclip.report.efficiency_table import efficiency_table
 from hnclip.report.fraction_table import fraction_table
 from hnclip.report.load import Study, read_study
 from hnclip.report.main_table import main_table
+from hnclip.report.plugin_table import plugin_table
 from hnclip.report.writer import Table, latex, markdown
 
 
@@ -29,6 +31,8 @@ def write_tables(study: Study, folder: Path) -> None:
     write("main", *main_table(study), folder)
     write("differences", *difference_table(study), folder)
     write("fractions", *fraction_table(study), folder)
+    write("plugin", *plugin_table(study), folder)
+    write("efficiency", *efficiency_table(study), folder)
 
 
 def main() -> None:
