@@ -82,7 +82,8 @@ def test_chunk_term_against_loops(scale):
         losses = []
         for c in has_chunk[n].nonzero().flatten():
             shares = {
-                (m, k): math.exp(sharpness * (chunks[n, c] @ crops[m, k]).item()) for m, k in has_crop.nonzero().tolist()
+                (m, k): math.exp(sharpness * (chunks[n, c] @ crops[m, k]).item())
+                for m, k in has_crop.nonzero().tolist()
             }
             losses.append(-math.log(sum(v for (m, _), v in shares.items() if m == n) / sum(shares.values())))
         captions.append(sum(losses) / len(losses))

@@ -5,6 +5,8 @@ import torch
 from golden_vectors import golden, relative_error
 from torch.nn.functional import layer_norm, normalize
 
+from hnclip.data.derive.boxes import boxes_in_input
+from hnclip.data.images import Transform
 from hnclip.losses.alignment import misalignment
 from hnclip.losses.regions import patch_mask, pooled, span_mask
 
@@ -69,10 +71,12 @@ def test_an_empty_mask_leaves_a_finite_gradient_through_norm_and_normalisation()
     assert torch.isfinite(states.grad).all() and not states.grad[0].any() and states.grad[1].any()
 
 
-def in_input(boxes: dict[str, torch.Tensor]) -> torch.Tensor:
-    """The golden boxes in pixels of the input, each axis scaled by itself."""
-    across, down = (int(boxes["input_size"]) / boxes[f"image_{side}"] for side in ("width", "height"))
-    return torch.stack([boxes["x1"] * across, boxes["y1"] * down, boxes["x2"] * across, boxes["y2"] * down], dim=1)
+def in_input(given: dict[str, torch.Tensor]) -> torch.Tensor:
+    """The golden boxes in pixels of an input that whole images are squashed to."""
+    box_N4 = torch.stack([given[corner] for corner in ("x1", "y1", "x2", "y2")], dim=1)
+    size_N2 = torch.stack([given["image_width"], given["image_height"]], dim=1)
+    squash = Transform(int(given["input_size"]), resize="squash")
+    return torch.from_numpy(boxes_in_input(box_N4.numpy(), size_N2.numpy(), squash))
 
 
 def test_token_similarity_is_goals():

@@ -20,6 +20,11 @@ class Options:
     region_weight: float = 1.0
     span_weight: float = 1.0
 
+    def __post_init__(self):
+        negative = [f"{name} is {value}" for name, value in vars(self).items() if value < 0]
+        if negative:
+            raise ValueError(f"weights must be 0 or more, but {' and '.join(negative)}")
+
 
 class Goal(Framework):
     """The best region of an image and its sentence are a pair of their own; a pair without one has only itself.

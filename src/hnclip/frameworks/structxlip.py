@@ -31,6 +31,17 @@ class Options:
     tau: float = 0.07
     sigma_cap: float = 100.0
 
+    def __post_init__(self):
+        weights = ("structure_weight", "consistency_weight", "local_weight")
+        values = vars(self)
+        problems = [f"`{name}` must be 0 or more, not {values[name]}" for name in weights if values[name] < 0]
+        if not all(0 <= floor <= 1 for floor in self.floors):
+            problems.append(f"`floors` are shares of the weights, 0 to 1, not {list(self.floors)}")
+        positive = ("tau", "sigma_cap")
+        problems += [f"`{name}` must be above 0, not {values[name]}" for name in positive if values[name] <= 0]
+        if problems:
+            raise ValueError("; ".join(problems))
+
 
 class StructXlip(Framework):
     """The global term and three of structure, over the pairs that have an edge map, a crop of it or a chunk."""
