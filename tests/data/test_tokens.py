@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from world import make_split
 
-from hnclip.data.tokens import main, read_tokens, tokenize, tokenizer, write_tokens
+from hnclip.data.tokens import main, read_tokens, read_with, tokenize, tokenizer, write_tokens
 from hnclip.models.openclip import open_clip
 
 CAPTIONS = ["A cat!", "Ein schöner Tag am See, 3 boats & more", "long words " * 200, "None"]
@@ -28,6 +29,28 @@ def test_equal_to_open_clips_tokenizer_and_cut_like_it(tmp_path):
 def test_a_batch_is_as_wide_as_its_longest():
     ids_NT, length_N = tokenize(CAPTIONS, "clip", 248).batch(np.array([3, 0]))
     assert ids_NT.shape[1] == length_N.max() and length_N.tolist() == [3, 5]
+
+
+@pytest.mark.parametrize("rows", [[], [2], [3, 0, 0, 2], [1, 2, 3, 0]])
+def test_a_batch_holds_each_rows_tokens_and_zeros(rows):
+    tokens = tokenize(CAPTIONS, "clip", 248)
+    ids_NT, length_N = tokens.batch(np.array(rows, int))
+    assert ids_NT.dtype == length_N.dtype == torch.int64 and len(ids_NT) == len(length_N) == len(rows)
+    for ids_T, length, row in zip(ids_NT, length_N, rows, strict=True):
+        assert ids_T[:length].tolist() == tokens.ids[tokens.start[row] : tokens.start[row + 1]].tolist()
+        assert not ids_T[length:].any()
+
+
+def test_further_arrays_lie_beside_the_tokens(tmp_path):
+    tokens, path = tokenize(CAPTIONS, "clip", 248), tmp_path / "t.npz"
+    write_tokens(path, tokens, span=np.array([[1, 2]], np.int32))
+    again, further = read_with(path, ("span",), "hnclip.data.derive.sentences")
+    assert np.array_equal(again.ids, tokens.ids) and len(read_tokens(path)) == len(tokens) and again.truncated == 1
+    assert list(further) == ["span"] and further["span"].tolist() == [[1, 2]]
+    with pytest.raises(ValueError, match=r"t\.npz is damaged \(.*chunk.*\); delete it and run again"):
+        read_with(path, ("chunk",), "hnclip.data.derive.filtered")
+    with pytest.raises(FileNotFoundError, match="run `python -m hnclip.data.derive.filtered`"):
+        read_with(tmp_path / "none.npz", ("chunk",), "hnclip.data.derive.filtered")
 
 
 def test_empty_captions_are_refused_by_row():

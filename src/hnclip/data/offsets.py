@@ -63,8 +63,7 @@ def _cleaned_range(caption: str, start: int, end: int, cleaned: str, clean: Call
     """The characters of the cleaned caption that came from `caption[start:end]`.
 
     Cleaning the pieces apart gives the pieces of the cleaned caption, but for the spaces between them, unless it looks
-    further than a piece: at broken encodings, at entities beside a tag, at an entity that the stretch cuts. There the
-    occurrence of the cleaned stretch nearest to its place is taken, or the characters that both texts share.
+    further than a piece: at broken encodings, or at an entity that the stretch cuts. There the two texts are aligned.
     """
     before, inside = clean(caption[:start]), clean(caption[start:end])
     if not inside:
@@ -72,19 +71,7 @@ def _cleaned_range(caption: str, start: int, end: int, cleaned: str, clean: Call
     begin = len(before) + cleaned.startswith(" ", len(before))
     if cleaned.startswith(before) and cleaned.startswith(inside, begin):
         return begin, begin + len(inside)
-    found = _occurrences(cleaned, inside)
-    if not found:
-        return _shared_range(caption, start, end, cleaned)
-    nearest = min(found, key=lambda place: abs(place - len(before)))
-    return nearest, nearest + len(inside)
-
-
-def _occurrences(text: str, part: str) -> list[int]:
-    found, place = [], text.find(part)
-    while place >= 0:
-        found.append(place)
-        place = text.find(part, place + 1)
-    return found
+    return _shared_range(caption, start, end, cleaned)
 
 
 def _shared_range(caption: str, start: int, end: int, cleaned: str) -> tuple[int, int]:

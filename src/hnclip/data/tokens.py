@@ -36,10 +36,12 @@ class Tokens:
 
     def batch(self, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         """Ids [N, longest] padded with zeros, and lengths [N], of these captions."""
+        rows = np.asarray(rows, np.int64)
         lengths = self.lengths()[rows]
-        ids_NT = np.zeros((len(rows), lengths.max()), np.int64)
-        for row, caption in enumerate(rows):
-            ids_NT[row, : lengths[row]] = self.ids[self.start[caption] : self.start[caption + 1]]
+        position_T = np.arange(lengths.max(initial=0))
+        inside_NT = position_T < lengths[:, None]
+        ids_NT = np.zeros(inside_NT.shape, np.int64)
+        ids_NT[inside_NT] = self.ids[(self.start[rows][:, None] + position_T)[inside_NT]]
         return torch.from_numpy(ids_NT), torch.from_numpy(lengths)
 
 
@@ -69,25 +71,35 @@ def tokenize(captions: list[str], name: str, context: int) -> Tokens:
     return Tokens(np.concatenate(rows).astype(np.int32), start.astype(np.int64), truncated)
 
 
-def write_tokens(path: Path, tokens: Tokens) -> None:
-    """Write one compressed .npz, whole or not at all."""
+def write_tokens(path: Path, tokens: Tokens, **further: np.ndarray) -> None:
+    """Write tokens, and further arrays by name, as one compressed .npz, whole or not at all."""
 
     def write(part: Path) -> None:
         with part.open("wb") as file:
-            np.savez_compressed(file, ids=tokens.ids, start=tokens.start, truncated=np.int64(tokens.truncated))
+            arrays = {"ids": tokens.ids, "start": tokens.start, "truncated": np.int64(tokens.truncated)}
+            np.savez_compressed(file, **arrays, **further)
 
     write_whole(path, write)
 
 
 def read_tokens(path: Path) -> Tokens:
-    """The tokens of a split. Raises FileNotFoundError, or ValueError for a file that is damaged, naming it."""
+    """The tokens of a file, whatever else it holds. Raises as `read_with` does."""
+    return read_with(path, (), "hnclip.data.tokens")[0]
+
+
+def read_with(path: Path, names: tuple[str, ...], command: str) -> tuple[Tokens, dict[str, np.ndarray]]:
+    """The tokens of a file and its further arrays of these names.
+
+    Raises FileNotFoundError saying which `command` writes it, or ValueError for a damaged file, naming it.
+    """
     if not Path(path).is_file():
-        raise FileNotFoundError(f"no tokens at {path}: run `python -m hnclip.data.tokens` for this split")
+        raise FileNotFoundError(f"no tokens at {path}: run `python -m {command}` for this split")
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError("no whole .npz archive")
         with np.load(path, allow_pickle=False) as file:
-            return Tokens(file["ids"], file["start"], int(file["truncated"]))
+            tokens = Tokens(file["ids"], file["start"], int(file["truncated"]))
+            return tokens, {name: file[name] for name in names}
     except (ValueError, TypeError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is damaged ({error}); delete it and run again") from error
 
