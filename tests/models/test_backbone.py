@@ -11,7 +11,7 @@ from torch.nn.functional import normalize
 from world import ARCHITECTURE, BACKBONE, TRANSFORM
 
 from hnclip.data.tokens import tokenize
-from hnclip.models.checkpoints import load_backbone, load_open_clip, provenance, save_backbone
+from hnclip.models.checkpoints import extra_weights, load_backbone, provenance, save_backbone
 from hnclip.models.groups import length_groups
 from hnclip.models.load import backbone_from
 from hnclip.models.openclip import open_clip
@@ -83,6 +83,18 @@ def test_a_saved_backbone_comes_back_with_activation_and_context(tmp_path, backb
         assert torch.equal(again.text(*tokens)[0], backbone.text(*tokens)[0])
 
 
+def test_a_methods_own_weights_stand_beside_the_backbones(tmp_path, backbone):
+    extra = {"head.weight": torch.rand(2, 3), "head.count": torch.tensor(7)}
+    save_backbone(tmp_path / "b.safetensors", backbone, {}, extra=extra)
+    found = extra_weights(tmp_path / "b.safetensors")
+    assert found.keys() == extra.keys() and all(torch.equal(found[name], extra[name]) for name in extra)
+    assert found["head.count"].dtype == torch.int64
+    again = load_backbone(tmp_path / "b.safetensors").clip.state_dict()
+    assert all(torch.equal(again[name], value) for name, value in backbone.weights().items())
+    save_backbone(tmp_path / "plain.safetensors", backbone, {})
+    assert extra_weights(tmp_path / "plain.safetensors") == {}
+
+
 def test_the_activation_is_read_from_the_file(tmp_path, backbone):
     from safetensors import safe_open
     from safetensors.torch import save_file
@@ -122,37 +134,6 @@ def test_wrong_entries_are_refused(changes, message):
         backbone_from({**BACKBONE, **changes})
 
 
-@pytest.fixture
-def named_in_open_clip(tmp_path):
-    """A small model that open_clip knows by name, and its weights in half precision in a file."""
-    package = open_clip()
-    (tmp_path / "small-for-tests.json").write_text(json.dumps(ARCHITECTURE))
-    package.add_model_config(tmp_path / "small-for-tests.json")
-    torch.manual_seed(4)
-    model = package.create_model("small-for-tests").eval()
-    torch.save({name: weight.half() for name, weight in model.state_dict().items()}, tmp_path / "weights.pt")
-    return model.half().float(), str(tmp_path / "weights.pt")
-
-
-def test_a_model_of_open_clip_from_a_local_file(named_in_open_clip, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    model, path = named_in_open_clip
-    entry = {"kind": "open_clip", "model": "small-for-tests", "pretrained": path, "context": 248}
-    ours = backbone_from({**entry, "transform": TRANSFORM}).eval()
-    assert {weight.dtype for weight in ours.parameters()} == {torch.float32} and ours.context == 248
-    short = tokenize(["a cat", "seven small boats"], "clip", 77)
-    with torch.no_grad():
-        theirs = model.encode_text(open_clip().SimpleTokenizer(context_length=77)(["a cat", "seven small boats"]), True)
-        torch.testing.assert_close(ours.text(*short.batch(np.arange(2)))[0], theirs, rtol=0, atol=2e-6)
-
-
-def test_weights_of_another_activation_are_refused_before_any_download():
-    with pytest.raises(ValueError, match="trained with QuickGELU, the model 'ViT-B-32' is not"):
-        load_open_clip("ViT-B-32", "openai")
-    with pytest.raises(ValueError, match="open_clip knows no model 'ViT-B-31'"):
-        load_open_clip("ViT-B-31", "openai")
-
-
 def test_a_transform_that_is_not_the_checkpoints_is_refused(tmp_path, backbone):
     save_backbone(tmp_path / "b.safetensors", backbone, {})
     entry = {"kind": "checkpoint", "weights": str(tmp_path / "b.safetensors"), "context": 248}
@@ -166,17 +147,3 @@ def test_towers_of_another_layout_are_refused(backbone):
     architecture = {**ARCHITECTURE, "vision_cfg": {**ARCHITECTURE["vision_cfg"], "pool_type": "avg"}}
     with pytest.raises(ValueError, match="no ViT with a class token"):
         build(architecture, replace(backbone.preprocess))
-
-
-def test_weights_that_do_not_fit_are_refused_in_one_message(named_in_open_clip, tmp_path):
-    with pytest.raises(ValueError, match="unknown pretrained weights of ViT-B-32 .*'opennai'.*did you mean 'openai'"):
-        load_open_clip("ViT-B-32", "opennai")
-    with pytest.raises(ValueError, match="unknown pretrained weights"):
-        load_open_clip("small-for-tests", "")
-    torch.save({"other": torch.zeros(2)}, tmp_path / "other.pt")
-    (tmp_path / "junk.pt").write_text("no weights")
-    for name in ("other.pt", "junk.pt"):
-        with pytest.raises(ValueError, match=f"{name}' could not be loaded into small-for-tests"):
-            load_open_clip("small-for-tests", str(tmp_path / name))
-    with pytest.raises(ValueError, match="is no safetensors file"):
-        load_backbone(tmp_path / "junk.pt")

@@ -1,31 +1,28 @@
-"""Backbones from and to files: ours (safetensors that name their own architecture) and open_clip's by name."""
+"""Backbones from and to files of our own: safetensors that name their architecture, preprocessing and origin."""
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from pickle import UnpicklingError
 
 import torch
 from safetensors import SafetensorError, safe_open
 
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.openclip import open_clip
-from hnclip.options import from_dict, unknown
+from hnclip.options import from_dict
 from hnclip.store import write_tensors
 
 OPENAI_MEAN = (0.48145466, 0.4578275, 0.40821073)
 OPENAI_STD = (0.26862954, 0.26130258, 0.27577711)
+EXTRA = "framework."  # before the names of weights that belong to a method, not to its towers
 
 
 def build(architecture: dict, preprocess: Preprocess) -> Backbone:
     """A backbone of this architecture with fresh random weights."""
     package = open_clip(light=not _needs_other_towers(architecture))
     model = package.model.CLIP(**architecture)
-    _check_layout(model)
+    check_layout(model)
     return Backbone(model, architecture, preprocess)
-
-
-EXTRA = "framework."  # before the names of weights that belong to a method, not to its towers
 
 
 def save_backbone(
@@ -37,10 +34,10 @@ def save_backbone(
 ) -> None:
     """Write weights, architecture (activation and context length included), preprocessing and origin in one file.
 
-    `extra` are a method's weights beside the towers; `load_backbone` leaves them out.
+    `extra` is what belongs to the method beside the towers; it is kept under names that begin with `framework.`.
     """
-    weights = {**backbone.weights(), **{EXTRA + name: tensor for name, tensor in (extra or {}).items()}}
-    weights = {name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in weights.items()}
+    weights = {name: _for_file(tensor, dtype) for name, tensor in backbone.weights().items()}
+    weights |= {EXTRA + name: _for_file(tensor, dtype).clone() for name, tensor in (extra or {}).items()}
     write_tensors(
         path,
         weights,
@@ -53,8 +50,13 @@ def save_backbone(
     )
 
 
+def _for_file(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """On the CPU, numbers with a point in this precision."""
+    return tensor.detach().to("cpu", dtype if tensor.is_floating_point() else tensor.dtype).contiguous()
+
+
 def load_backbone(path: Path) -> Backbone:
-    """The backbone that `save_backbone` wrote, in fp32; every weight must be there."""
+    """The backbone that `save_backbone` wrote, in fp32; every weight must be there, and a method's own are left out."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"no backbone weights at {path}: check `weights` of the backbone in the config")
     try:
@@ -73,7 +75,7 @@ def load_backbone(path: Path) -> Backbone:
 
 
 def extra_weights(path: Path) -> dict[str, torch.Tensor]:
-    """A method's weights beside the towers, from a file that `save_backbone` wrote."""
+    """What `save_backbone` was given as `extra`: a method's own weights, empty where it has none."""
     with safe_open(path, framework="pt") as file:
         return {name.removeprefix(EXTRA): file.get_tensor(name) for name in file.keys() if name.startswith(EXTRA)}
 
@@ -84,40 +86,11 @@ def provenance(path: Path) -> dict:
         return json.loads(file.metadata()["provenance"])
 
 
-def load_open_clip(model: str, pretrained: str) -> Backbone:
-    """A model that open_clip knows by name, with weights by tag or from a local file."""
-    package = open_clip()
-    architecture = package.get_model_config(model)
-    if architecture is None:
-        raise ValueError(f"open_clip knows no model {model!r}: see open_clip.list_models()")
-    tags = package.list_pretrained_tags_by_model(model)
-    if not Path(pretrained).is_file() and pretrained not in tags:
-        raise ValueError(unknown(f"pretrained weights of {model} (no file, no tag)", pretrained, tags))
-    tagged = package.pretrained.get_pretrained_cfg(model, pretrained)
-    if tagged and tagged.get("quick_gelu", False) != architecture.get("quick_gelu", False):
-        named = "with" if tagged.get("quick_gelu", False) else "without"
-        raise ValueError(
-            f"the weights {pretrained!r} were trained {named} QuickGELU, the model {model!r} is not: "
-            "take the model whose name ends, or does not end, in -quickgelu"
-        )
-    try:
-        clip, _, _ = package.create_model_and_transforms(model, pretrained=pretrained, precision="fp32")
-    except (RuntimeError, UnpicklingError, KeyError, EOFError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise ValueError(f"the weights {pretrained!r} could not be loaded into {model}: {reason}") from error
-    _check_layout(clip)
-    cfg = package.get_model_preprocess_cfg(clip)
-    size = cfg["size"][0] if isinstance(cfg["size"], (tuple, list)) else cfg["size"]
-    preprocess = Preprocess(size, tuple(cfg["mean"]), tuple(cfg["std"]), cfg["interpolation"], cfg["resize_mode"])
-    known = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu"}
-    return Backbone(clip, {key: value for key, value in architecture.items() if key in known}, preprocess)
-
-
 def _needs_other_towers(architecture: dict) -> bool:
     return "timm_model_name" in architecture["vision_cfg"] or "hf_model_name" in architecture["text_cfg"]
 
 
-def _check_layout(clip: torch.nn.Module) -> None:
+def check_layout(clip: torch.nn.Module) -> None:
     """The towers must be the class-token ViT and the causal text tower pooled at its end token."""
     visual = clip.visual
     found = []

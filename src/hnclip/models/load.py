@@ -9,18 +9,23 @@ import torch
 
 from hnclip.data.images import Transform
 from hnclip.models.backbone import Backbone, Preprocess
-from hnclip.models.checkpoints import OPENAI_MEAN, OPENAI_STD, build, load_backbone, load_open_clip
-from hnclip.options import from_dict
+from hnclip.models.checkpoints import OPENAI_MEAN, OPENAI_STD, build, load_backbone
+from hnclip.models.longclip import load_longclip
+from hnclip.models.pretrained import load_open_clip
+from hnclip.options import from_dict, unknown
 
 STARTER = files("hnclip") / "weights" / "tiny.safetensors"
+KINDS = ("starter", "checkpoint", "longclip", "open_clip", "random")
 
 
 @dataclass(frozen=True)
 class BackboneEntry:
     """A backbone of the config.
 
-    `starter` ships with the package; `checkpoint` is a file written by hnclip (`weights`); `open_clip` takes `model`
-    and `pretrained` (a tag or a local file); `random` builds `architecture` from `seed`, for trials.
+    `starter` ships with the package; `checkpoint` is a file written by hnclip (`weights`); `longclip` is a released
+    Long-CLIP file (`weights`: a path, or hub:OWNER/REPO/FILE); `open_clip` takes `model` and `pretrained` (a tag, or a
+    local file and in `pretrained_tag` the tag whose preprocessing it has); `random` builds `architecture` from `seed`,
+    for trials.
     """
 
     kind: str
@@ -30,6 +35,7 @@ class BackboneEntry:
     weights: str | None = None
     model: str | None = None
     pretrained: str | None = None
+    pretrained_tag: str | None = None
     architecture: dict[str, Any] | None = None
     seed: int = 0
 
@@ -43,12 +49,14 @@ def backbone_from(entry: dict[str, Any]) -> Backbone:
     elif options.kind == "checkpoint":
         backbone = load_backbone(Path(_given(options, "weights")))
     elif options.kind == "open_clip":
-        backbone = load_open_clip(_given(options, "model"), _given(options, "pretrained"))
+        backbone = load_open_clip(_given(options, "model"), _given(options, "pretrained"), options.pretrained_tag)
+    elif options.kind == "longclip":
+        backbone = load_longclip(_given(options, "weights"))
     elif options.kind == "random":
         torch.manual_seed(options.seed)
         backbone = build(_given(options, "architecture"), Preprocess(transform.size, OPENAI_MEAN, OPENAI_STD))
     else:
-        raise ValueError(f"unknown backbone kind {options.kind!r}; known: starter, checkpoint, open_clip, random")
+        raise ValueError(unknown("backbone kind", options.kind, KINDS))
     _check_transform(backbone.preprocess, transform)
     backbone.stretch_text(options.context)
     return backbone
