@@ -43,7 +43,7 @@ def decoded(
             return None, f"{path}: cannot be opened ({error.strerror})"
         except ValueError as error:
             return None, str(error)
-        return function(image, number), ""
+        return None if faults else function(image, number), ""
 
     work = [
         (number, image_path(manifest_path, image), sha256)
