@@ -177,8 +177,8 @@ def short_tables(state):
         (wrapped, r"no released Long-CLIP file: .*got 2 entries \(epoch, state_dict\)"),
         (prefixed, r"no released Long-CLIP file: .*got 63 entries \(module\."),
         (lambda state: list(state), "got a list"),
-        (without_a_block, "the file lacks visual.transformer.resblocks.1.ln_1.bias"),
-        (another_activation, "holds what the model has not: logit_bias"),
+        (without_a_block, "lacking: visual.transformer.resblocks.1.ln_1.bias"),
+        (another_activation, "not of the model: logit_bias"),
         (short_tables, r"tables of \[77, 64\] and \[77, 64\]; released Long-CLIP files have two of 248 rows"),
     ],
 )

@@ -34,20 +34,20 @@ def read_state(path: Path) -> Any:
 
 
 def load_strictly(model: torch.nn.Module, state: State, where: str) -> None:
-    """Fill a model's weights, which keep their precision; ValueError says what lacks, is too much or differs in shape."""
+    """Fill a model's weights, which keep their precision; ValueError says what is lacking or does not fit."""
     own = model.state_dict()
     faults = {
-        "lacks": [name for name in own if name not in state],
-        "holds what the model has not:": [name for name in state if name not in own],
-        "differs in shape:": [
+        "lacking": [name for name in own if name not in state],
+        "not of the model": [name for name in state if name not in own],
+        "of another shape": [
             f"{name} is {list(state[name].shape)}, the model's {list(own[name].shape)}"
             for name in own
             if name in state and state[name].shape != own[name].shape
         ],
     }
-    found = [f"{fault} {_few(names)}" for fault, names in faults.items() if names]
+    found = [f"{fault}: {_few(names)}" for fault, names in faults.items() if names]
     if found:
-        raise ValueError(f"{where}: the file {'; '.join(found)}")
+        raise ValueError(f"{where}; {'; '.join(found)}")
     model.load_state_dict(state, strict=True)
 
 
