@@ -70,12 +70,14 @@ def test_alike_images_leave_the_right_gradient():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_fewer_different_images_than_components_leave_a_finite_gradient(dtype):
-    image = rows(3, 8, dtype=dtype)[torch.arange(12) % 3].requires_grad_()
-    ours = principal(image, 4)
-    torch.testing.assert_close(ours, image.detach(), rtol=0, atol=1e-6)
-    grad = torch.autograd.grad((ours * rows(12, 8, 1, dtype)).sum(), image)[0]
-    assert grad.abs().max() < 10
+def test_fewer_different_images_than_components_leave_a_bounded_gradient(dtype):
+    """All is kept, so no gradient grows; rounding errors among the kept and dropped values must not count as a gap."""
+    for seed in range(5):
+        image = rows(20, 48, seed, dtype)[torch.arange(40) % 20].requires_grad_()
+        given = rows(40, 48, seed + 100, dtype)
+        ours = principal(image)
+        torch.testing.assert_close(ours, image.detach(), rtol=0, atol=1e-5)
+        assert torch.autograd.grad((ours * given).sum(), image)[0].norm() < given.norm()
 
 
 @pytest.mark.parametrize(("count", "width", "changes"), [(33, 64, False), (34, 64, True), (40, 32, False)])
