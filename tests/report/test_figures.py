@@ -4,14 +4,17 @@ import dataclasses
 import hashlib
 
 import numpy
+import pandas
 import pytest
+from matplotlib import pyplot
 from PIL import Image
 
 from hnclip import store
 from hnclip.report.cosines import BINS, caption_cosines, draw_caption_cosines, read_text
 from hnclip.report.curves import draw_epochs, draw_fractions
 from hnclip.report.figures import FIGURES, write_figures
-from hnclip.report.methods import KINDS
+from hnclip.report.layout import lay_out
+from hnclip.report.methods import KINDS, Setting
 from hnclip.report.style import COLOURS, spread
 
 
@@ -22,7 +25,8 @@ def digests(folder) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def lean(study):
     """One framework and one test split, since drawing takes its time."""
-    ranks = study.ranks[(study.ranks["framework"] != "hnclip") & (study.ranks["target"] == "scenes/test")]
+    here = study.ranks["framework"].isin(["longclip", "zero_shot"])
+    ranks = study.ranks[here & (study.ranks["target"] == "scenes/test")]
     return dataclasses.replace(study, ranks=ranks)
 
 
@@ -70,6 +74,53 @@ def test_epochs_begin_at_zero_shot_and_end_at_the_last_epoch(study):
 def test_every_line_is_named_beside_it(study):
     names = [text.get_text() for text in draw_fractions(study).axes[0].texts]
     assert names == ["plain", "boosted, γ = 0.5", "zero-shot"]
+
+
+@pytest.fixture
+def wrapped(monkeypatch):
+    monkeypatch.setattr("hnclip.report.layout.MANY", 1)
+    monkeypatch.setattr("hnclip.report.layout.COLUMNS", 2)
+
+
+def test_few_settings_have_a_row_each():
+    settings = [Setting("tiny", "scenes", name) for name in "ab"]
+    found = lay_out(settings, ["x/test", "y/test"])
+    places = {(s.framework, t): panel.get_subplotspec() for panel, s, t in found}
+    at = {key: (place.rowspan.start, place.colspan.start) for key, place in places.items()}
+    assert at == {("a", "x/test"): (0, 0), ("a", "y/test"): (0, 1), ("b", "x/test"): (1, 0), ("b", "y/test"): (1, 1)}
+    assert not found.wrapped
+    pyplot.close(found.figure)
+
+
+def test_many_settings_are_wrapped_a_block_a_test_split():
+    settings = [Setting("tiny", "scenes", name) for name in "abcdefg"]
+    found = lay_out(settings, ["x/test", "y/test"])
+    at = {(s.framework, t): panel.get_subplotspec() for panel, s, t in found}
+    at = {key: (place.rowspan.start, place.colspan.start) for key, place in at.items()}
+    assert found.wrapped and len(set(at.values())) == 14
+    assert at["d", "x/test"] == (0, 3) and at["e", "x/test"] == (1, 0) and at["g", "y/test"] == (3, 2)
+    assert len(found.figure.axes) == 16 and sum(not panel.axison for panel in found.figure.axes) == 2
+    assert sorted(found.edges.values()) == ["x/test"] * 2 + ["y/test"] * 2
+    pyplot.close(found.figure)
+
+
+@pytest.mark.parametrize("draw", [draw_epochs, draw_fractions])
+def test_wrapped_panels_share_one_legend(lean, wrapped, draw):
+    other = lean.ranks[lean.ranks["framework"] == "longclip"].assign(framework="hnclip")
+    epochs = lean.epochs[lean.epochs["framework"] == "longclip"]
+    epochs = pandas.concat([epochs, epochs.assign(framework="hnclip")])
+    ranks = pandas.concat([lean.ranks[lean.ranks["framework"] != "finelip"], other])
+    figure = draw(dataclasses.replace(lean, ranks=ranks, epochs=epochs))
+    (legend,) = figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert len(set(words)) == len(words) and {"plain", "boosted, γ = 0.5"} <= set(words)
+    assert [panel.get_title(loc="left") for panel in figure.axes] == [
+        "longclip on scenes/test",
+        "hnclip on scenes/test",
+    ]
+    assert figure.axes[0].get_ylabel().startswith("scenes/test (N = 64 each way)\n") and not figure.axes[1].get_ylabel()
+    assert all(panel.get_xlabel() and not panel.texts for panel in figure.axes)
+    pyplot.close(figure)
 
 
 def test_every_kind_has_its_own_colour():

@@ -7,7 +7,9 @@ import sys
 import pytest
 
 from hnclip.report import summary as module
+from hnclip.report.format import signed
 from hnclip.report.load import read_study
+from hnclip.report.plugin_table import plugin_table
 from hnclip.report.summary import summary
 
 
@@ -19,6 +21,13 @@ def test_the_main_result_in_plain_words(study, study_json):
         assert any(re.match(rf"  {re.escape(words)} +\d+\.\d \[\d+\.\d, \d+\.\d\]", line) for line in lines), words
     assert any(line.startswith("  boosted − plain  ") and "3 seeds, interval" in line for line in lines)
     assert any(line.startswith("  boosted − plain at chosen scale") and "1 seed, interval" in line for line in lines)
+    assert lines[lines.index("The boost in every framework, over the seeds that both sides have") + 1].split() == (
+        "framework plain boosted difference seeds".split()
+    )
+    for name, seeds in {"longclip": "1, 2, 3", "hnclip": "1, 2, 3", "finelip": "1, 2"}.items():
+        pair = rf"  {name} +\d+\.\d +\d+\.\d +[+−]\d+\.\d \[[+−]\d+\.\d, [+−]\d+\.\d\]  {seeds}"
+        assert sum(bool(re.fullmatch(pair, line)) for line in lines) == 1, name
+    assert not any(line.startswith("hnclip trained on") for line in lines)
     for place in ("tables/main.md", "figures", "report.html"):
         assert any(line.endswith(place) or place in line for line in lines)
     assert len(lines) < 30 and "\x1b" not in text and all(len(line) <= 120 for line in lines[:-3])
@@ -29,6 +38,20 @@ def test_the_printed_score_is_the_ranks_score(study, study_json):
     score = f"{100 * (rows['rank'] < 1).mean():.1f}"
     line = next(line for line in summary(study, study_json.parent).splitlines() if line.startswith("  zero-shot"))
     assert line.split()[1] == score
+
+
+def test_a_pair_is_that_of_its_table(study, study_json):
+    rows = plugin_table(study)[1].query("framework == 'finelip' and target == 'scenes/test'").iloc[0]
+    line = next(line for line in summary(study, study_json.parent).splitlines() if line.startswith("  finelip"))
+    wanted = [f"{(rows[f'{side}_t2i'] + rows[f'{side}_i2t']) / 2:.1f}" for side in ("plain", "boosted")]
+    assert line.split()[1:3] == wanted and line.split()[3] == signed(rows["points"])
+
+
+def test_a_framework_whose_pair_shares_no_seed_is_shown_in_full(study, study_json):
+    third, boosted = study.ranks["framework"] == "finelip", study.ranks["loss"] == "hn"
+    apart = study.ranks[~third | (boosted & (study.ranks["seed"] == 2)) | (~boosted & (study.ranks["seed"] == 1))]
+    text = summary(dataclasses.replace(study, ranks=apart), study_json.parent)
+    assert "finelip trained on scenes, from tiny" in text and "\n  finelip " not in text
 
 
 def test_a_study_without_trained_cells_is_summed_up(study, study_json):

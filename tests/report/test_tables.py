@@ -12,7 +12,7 @@ from hnclip.report.fraction_table import fraction_table
 from hnclip.report.main_table import main_table
 from hnclip.report.methods import BOOSTS, Setting, chosen_plain, kind_of, label_of, methods, scale_words
 from hnclip.report.tables import write_tables
-from hnclip.report.writer import Table, latex, markdown
+from hnclip.report.writer import markdown
 
 LONGCLIP = Setting("tiny", "scenes", "longclip")
 
@@ -192,21 +192,3 @@ def test_numbers_as_printed():
     assert (signed(1.26), signed(-0.34), signed(-0.04), signed(0.0)) == ("+1.3", "−0.3", "0.0", "0.0")
     assert with_interval({"score": 41.26, "low": 38.0, "high": 44.55}).startswith("41.3 [38.0, 44.")
     assert with_interval(None) == "–"
-
-
-def test_special_characters_are_escaped():
-    table = Table("50 % & more", ["a_b", "c|d"], [["x_1 {y}", "[1, 2]"], ["back\\slash", "~^#$"]], ["γ < 1\nand *so*"])
-    text = markdown([table])
-    assert "| a\\_b | c\\|d |" in text and "- γ \\< 1 and \\*so\\*" in text
-    tex = latex([table])
-    assert "\\caption{50 \\% \\& more}" in tex and "x\\_1 \\{y\\} & {}[1, 2] \\\\" in tex
-    assert "back\\textbackslash{}slash & \\textasciitilde{}\\textasciicircum{}\\#\\$ \\\\" in tex
-    assert "$\\gamma$ $<$ 1 and *so*" in tex and "\\multicolumn" not in tex
-
-
-def test_spans_and_rules():
-    table = Table("t", ["m", "R@1", "R@5"], [["a", "1", "2"], ["b", "3", "4"]], [], [("", 1), ("both", 2)], [1])
-    tex = latex([table])
-    assert "\\multicolumn{1}{c}{} & \\multicolumn{2}{c}{both} \\\\\n\\cmidrule(lr){2-3}" in tex
-    assert tex.index("a & 1") < tex.rindex("\\midrule") < tex.index("b & 3")
-    assert "| m | both R@1 | both R@5 |" in markdown([table])

@@ -1,4 +1,4 @@
-"""R@1 by share of the training data and by epoch; a row of panels a setting, a column a test split."""
+"""R@1 by share of the training data and by epoch; a panel a setting and test split, a line a loss."""
 
 import numpy
 import pandas
@@ -8,16 +8,12 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from hnclip.report import estimates, style
 from hnclip.report.estimates import MEAN
+from hnclip.report.layout import Ends, finish, lay_out
 from hnclip.report.load import Study, test_targets
-from hnclip.report.methods import Method, Setting, methods, setting_words, settings, zero_shot
+from hnclip.report.methods import Method, Setting, methods, settings, zero_shot
 
 Y_LABEL = "R@1, mean of both\ndirections (%)"
 LEAST_RANGE = 10.0  # points of percent that the axis of R@1 by epoch spans at least
-
-
-def _name_panel(study: Study, axes: Axes, setting: Setting, target: str) -> None:
-    queries = ", ".join(str(n) for n in sorted({n for n, _ in study.sizes[target].values()}))
-    axes.set_title(f"{setting_words(study, setting)} on {target} (N = {queries} each way)", loc="left")
 
 
 def _zero_shot_score(study: Study, backbone: str, target: str) -> float | None:
@@ -31,15 +27,15 @@ def draw_fractions(study: Study) -> Figure:
     targets = test_targets(study)
     if not found or not targets:
         return style.empty("No data fractions: the study trains no cell on more than one share of its data.")
-    figure, axes = style.panels(len(found), len(targets), right=1.6)
-    for row, (setting, lines) in zip(axes, found.items(), strict=True):
-        for panel, target in zip(row, targets, strict=True):
-            _fraction_panel(study, panel, setting, target, lines)
-    for row, (setting, lines) in zip(axes, found.items(), strict=True):
-        for panel, target in zip(row, targets, strict=True):
-            style.name_lines(panel, _fraction_ends(study, setting, target, lines, panel.get_xlim()[1]))
-    _label_edges(axes, "share of the training pairs (%, log scale)")
-    return figure
+    layout = lay_out(list(found), targets)
+    for panel, setting, target in layout:
+        _fraction_panel(study, panel, setting, target, found[setting])
+    ends = {
+        panel: _fraction_ends(study, setting, target, found[setting], panel.get_xlim()[1])
+        for panel, setting, target in layout
+    }
+    finish(study, layout, ends, "share of the training pairs (%, log scale)", Y_LABEL)
+    return layout.figure
 
 
 def _fraction_panel(study: Study, axes: Axes, setting: Setting, target: str, lines: dict) -> None:
@@ -54,7 +50,8 @@ def _fraction_panel(study: Study, axes: Axes, setting: Setting, target: str, lin
             [numpy.nan_to_num(score["score"] - score["low"]) for _, score in scored],
             [numpy.nan_to_num(score["high"] - score["score"]) for _, score in scored],
         ]
-        axes.errorbar(x, y, below_above, capsize=2, elinewidth=1, linewidth=1.5, markersize=4, **looks[method])
+        look = {**looks[method], "label": method.label}
+        axes.errorbar(x, y, below_above, capsize=2, elinewidth=1, linewidth=1.5, markersize=4, **look)
     axes.set_xscale("log")
     shares = sorted({share for values in lines.values() for share in values})
     axes.xaxis.set_major_locator(FixedLocator(shares))
@@ -62,13 +59,11 @@ def _fraction_panel(study: Study, axes: Axes, setting: Setting, target: str, lin
     axes.set_xticklabels([str(share) for share in shares])
     level = _zero_shot_score(study, setting.backbone, target)
     if level is not None:
-        axes.axhline(level, color=style.COLOURS["zero_shot"], linewidth=1, linestyle=(0, (2, 2)))
-    _name_panel(study, axes, setting, target)
+        look = {"color": style.COLOURS["zero_shot"], "linestyle": (0, (2, 2))}
+        axes.axhline(level, linewidth=1, label="zero-shot", **look)
 
 
-def _fraction_ends(
-    study: Study, setting: Setting, target: str, lines: dict, edge: float
-) -> list[tuple[str, float, float, str]]:
+def _fraction_ends(study: Study, setting: Setting, target: str, lines: dict, edge: float) -> Ends:
     ends = []
     for method, shares in lines.items():
         score = estimates.estimate(study, method, target, MEAN, fraction=shares[-1])
@@ -88,21 +83,14 @@ def draw_epochs(study: Study) -> Figure:
     }
     if not found or not targets:
         return style.empty("No epochs: no cell on the whole training data evaluated a test split while it trained.")
-    figure, axes = style.panels(len(found), len(targets), right=1.6)
-    ends = {}
-    for row, (setting, lines) in zip(axes, found.items(), strict=True):
-        for panel, target in zip(row, targets, strict=True):
-            ends[panel] = _epoch_panel(study, panel, setting, target, lines)
-    _widen(axes[0][0])
-    for panel, names in ends.items():
-        style.name_lines(panel, names)
-    _label_edges(axes, "epochs trained (0: zero-shot)")
-    return figure
+    layout = lay_out(list(found), targets)
+    ends = {panel: _epoch_panel(study, panel, setting, target, found[setting]) for panel, setting, target in layout}
+    _widen(next(iter(ends)))
+    finish(study, layout, ends, "epochs trained (0: zero-shot)", Y_LABEL)
+    return layout.figure
 
 
-def _epoch_panel(
-    study: Study, axes: Axes, setting: Setting, target: str, lines: list[Method]
-) -> list[tuple[str, float, float, str]]:
+def _epoch_panel(study: Study, axes: Axes, setting: Setting, target: str, lines: list[Method]) -> Ends:
     start = _zero_shot_score(study, setting.backbone, target)
     ends = []
     for method, look in style.look(study, lines).items():
@@ -115,13 +103,12 @@ def _epoch_panel(
         if score_ES.shape[1] > 1:
             axes.plot(score_ES.index, score_ES.to_numpy(), linewidth=0.5, alpha=0.6, color=look["color"])
         mean_E = score_ES.mean(axis=1)
-        axes.plot(mean_E.index, mean_E, linewidth=1.8, **line)
+        axes.plot(mean_E.index, mean_E, linewidth=1.8, label=method.label, **line)
         ends.append((method.label, mean_E.index[-1], float(mean_E.iloc[-1]), look["color"]))
     if not ends:
         axes.text(0.5, 0.5, "not evaluated each epoch", ha="center", color=style.GREY, transform=axes.transAxes)
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.margins(x=0.0)
-    _name_panel(study, axes, setting, target)
     return ends
 
 
@@ -140,10 +127,3 @@ def _widen(axes: Axes) -> None:
         low = min(max((low + high - LEAST_RANGE) / 2, -0.5), 100.5 - LEAST_RANGE)
         high = low + LEAST_RANGE
     axes.set_ylim(low, high)
-
-
-def _label_edges(axes: list[list[Axes]], x_words: str) -> None:
-    for panel in axes[-1]:
-        panel.set_xlabel(x_words)
-    for row in axes:
-        row[0].set_ylabel(Y_LABEL)
