@@ -4,11 +4,10 @@ import re
 
 import pytest
 
-from hnclip.data.offsets import locate, span_in_caption
+from hnclip.data.offsets import cut_span, locate, span_in_caption
 from hnclip.data.tokens import tokenizer
 
 WORDS = tokenizer("clip", 248)
-WHOLE = 10**6  # a context that cuts nothing
 TEXTS = [
     "A café at the Müller's Übersee, naïve œuvre: \u201ccurly\u201d \u2018quotes\u2019 — 3.5 m, 1,000 kg!!",
     "Tom &amp; Jerry &lt;3 &quot;cheese&quot; &#233;t&eacute;",
@@ -70,7 +69,7 @@ def test_a_character_split_over_tokens_is_covered_by_each_of_them():
 def test_a_sentences_span_decodes_to_its_words(before, sentence, after):
     caption = before + sentence + after
     ids = WORDS.encode(caption)
-    start, end = span_in_caption(caption, len(before), len(before) + len(sentence), WORDS, WHOLE)
+    start, end = span_in_caption(caption, len(before), len(before) + len(sentence), WORDS)
     assert words_of(ids[start - 1 : end - 1]) == words_of(WORDS.encode(sentence))
     assert words_of(ids[: start - 1]) == words_of(WORDS.encode(before))
 
@@ -80,7 +79,7 @@ def test_a_sentences_span_decodes_to_its_words(before, sentence, after):
 )
 def test_a_sentence_that_is_cleaned_otherwise_in_its_caption_is_found_nearby(caption):
     ids = WORDS.encode(caption)
-    start, end = span_in_caption(caption, caption.index("Oh"), len(caption), WORDS, WHOLE)
+    start, end = span_in_caption(caption, caption.index("Oh"), len(caption), WORDS)
     assert words_of(ids[start - 1 : end - 1]) == squeezed(
         WORDS.clean_fn(caption)[WORDS.clean_fn(caption).index("oh") :]
     )
@@ -88,9 +87,9 @@ def test_a_sentence_that_is_cleaned_otherwise_in_its_caption_is_found_nearby(cap
 
 def test_a_stretch_that_cuts_an_entity_is_aligned_by_what_both_texts_share():
     caption = "A cat &amp; a dog. A bird &amp; a fish."
-    start, end = span_in_caption(caption, 0, caption.index("amp; a dog"), WORDS, WHOLE)
+    start, end = span_in_caption(caption, 0, caption.index("amp; a dog"), WORDS)
     assert words_of(WORDS.encode(caption)[start - 1 : end - 1]) == "acat&"
-    start, end = span_in_caption(caption, caption.index("mp; a dog"), caption.index(" A bird"), WORDS, WHOLE)
+    start, end = span_in_caption(caption, caption.index("mp; a dog"), caption.index(" A bird"), WORDS)
     assert words_of(WORDS.encode(caption)[start - 1 : end - 1]).endswith("adog.")
 
 
@@ -99,9 +98,9 @@ def test_a_stretch_that_cuts_an_entity_is_aligned_by_what_both_texts_share():
 )
 def test_a_span_ends_before_the_end_token_and_is_empty_when_cut_off(context, span):
     caption = "A dog runs. A cat sleeps."  # four tokens a sentence
-    assert span_in_caption(caption, 12, len(caption), WORDS, context) == span
+    assert cut_span(span_in_caption(caption, 12, len(caption), WORDS), context) == span
 
 
 @pytest.mark.parametrize(("start", "end"), [(5, 5), (6, 7), (0, 0)])
 def test_a_stretch_without_words_has_no_span(start, end):
-    assert span_in_caption("A dog.  A cat.", start, end, WORDS, WHOLE) == (0, 0)
+    assert span_in_caption("A dog.  A cat.", start, end, WORDS) == (0, 0)

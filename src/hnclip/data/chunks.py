@@ -1,8 +1,10 @@
 """Sliding windows of words over a caption's clauses, as token spans: StructXLIP's text chunks."""
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from hnclip.data.offsets import locate
 
@@ -12,6 +14,30 @@ _CLAUSE_END = re.compile(r"[.,;!?]+")
 _WORD = re.compile(r"\w+")
 _WINDOWS = ((4, 2), (10, 3), (20, 4), (40, 5))  # (words of the clause at most, words of a window)
 _LONGEST_WINDOW = 6
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Token spans of the chunks of captions, one after the other."""
+
+    span: np.ndarray  # int32 [chunks, 2]
+    start: np.ndarray  # int64 [captions + 1]: where each caption's begin
+
+    @classmethod
+    def of(cls, spans: list[list[tuple[int, int]]]) -> "Chunks":
+        """The chunks of captions, each a list of spans."""
+        flat = np.array([span for own in spans for span in own], np.int32).reshape(-1, 2)
+        return cls(flat, np.cumsum([0] + [len(own) for own in spans]))
+
+    def batch(self, rows: np.ndarray) -> torch.Tensor:
+        """Spans of these captions, int64 [N, C, 2] where C is the most that one of them has; (0, 0) is padding."""
+        rows = np.asarray(rows, np.int64)
+        count_N = np.diff(self.start)[rows]
+        place_C = np.arange(count_N.max(initial=0))
+        inside_NC = place_C < count_N[:, None]
+        span_NC2 = np.zeros((*inside_NC.shape, 2), np.int64)
+        span_NC2[inside_NC] = self.span[(self.start[rows][:, None] + place_C)[inside_NC]]
+        return torch.from_numpy(span_NC2)
 
 
 def window(words: int) -> int:

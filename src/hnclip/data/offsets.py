@@ -46,17 +46,23 @@ def _characters(word: str, pieces: list[str]) -> list[tuple[int, int]]:
     return [(of_byte[start], of_byte[stop - 1] + 1) for start, stop in zip([0, *stops[:-1]], stops, strict=True)]
 
 
-def span_in_caption(caption: str, start: int, end: int, tokenizer, context: int) -> tuple[int, int]:
-    """Token positions of `caption[start:end]` in the caption as tokenised for a context; end exclusive.
+def span_in_caption(caption: str, start: int, end: int, tokenizer) -> tuple[int, int]:
+    """Token positions of `caption[start:end]` in the whole caption, the start token at 0, end exclusive.
 
-    The start token is position 0. A stretch that the context cuts ends at the last token before the end token; one
-    that is cut off wholly, or that holds no token, is (0, 0).
+    (0, 0) where the stretch holds no token. `cut_span` says what a context leaves of it.
     """
     located = locate(caption, tokenizer)
     begin, stop = _cleaned_range(caption, start, end, located.text, tokenizer.clean_fn)
-    first, last = (int(token) + 1 for token in located.tokens_of(begin, stop))
-    last = min(last, context - 1)
-    return (first, last) if begin < stop and first < last else (0, 0)
+    if begin >= stop:
+        return 0, 0
+    first, last = located.tokens_of(begin, stop)
+    return int(first) + 1, int(last) + 1
+
+
+def cut_span(span: tuple[int, int], context: int) -> tuple[int, int]:
+    """What is left of a span: it ends at the last token before the end token; (0, 0) where it is cut off wholly."""
+    first, last = span[0], min(span[1], context - 1)
+    return (first, last) if first < last else (0, 0)
 
 
 def _cleaned_range(caption: str, start: int, end: int, cleaned: str, clean: Callable[[str], str]) -> tuple[int, int]:

@@ -8,6 +8,7 @@ import json
 import zipfile
 import zlib
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,7 @@ def tokenize(captions: list[str], name: str, context: int) -> Tokens:
         truncated += len(ids) > context - 2
         rows.append([words.sot_token_id, *ids[: context - 2], words.eot_token_id])
     start = np.cumsum([0] + [len(ids) for ids in rows])
-    return Tokens(np.concatenate(rows).astype(np.int32), start.astype(np.int64), truncated)
+    return Tokens(np.array([*chain.from_iterable(rows)], np.int32), start.astype(np.int64), truncated)
 
 
 def write_tokens(path: Path, tokens: Tokens, **further: np.ndarray) -> None:
