@@ -22,9 +22,9 @@ def arguments(description: str) -> argparse.ArgumentParser:
     return parser
 
 
-def interleaved(first: Callable[[], None], second: Callable[[], None], pairs: int) -> np.ndarray:
-    """Seconds of both functions, [pairs, 2], after ten untimed calls; which goes first alternates."""
-    for _ in range(5):
+def interleaved(first: Callable[[], None], second: Callable[[], None], pairs: int, untimed: int = 5) -> np.ndarray:
+    """Seconds of both functions, [pairs, 2], after `untimed` calls of each; which goes first alternates."""
+    for _ in range(untimed):
         first()
         second()
     seconds = np.empty((pairs, 2))
@@ -36,15 +36,21 @@ def interleaved(first: Callable[[], None], second: Callable[[], None], pairs: in
     return seconds
 
 
+def ratio(seconds: np.ndarray) -> tuple[float, float, float]:
+    """The median of the paired ratios and its 95 % bootstrap interval."""
+    ratios = seconds[:, 0] / seconds[:, 1]
+    draws = np.random.default_rng(0).choice(ratios, (2000, len(ratios)))
+    low, high = np.quantile(np.median(draws, axis=1), [0.025, 0.975])
+    return float(np.median(ratios)), float(low), float(high)
+
+
 def report(name: str, seconds: np.ndarray, labels: tuple[str, str]) -> None:
     """The median of the paired ratios with a 95 % bootstrap interval, and both medians."""
-    ratio = seconds[:, 0] / seconds[:, 1]
-    draws = np.random.default_rng(0).choice(ratio, (2000, len(ratio)))
-    low, high = np.quantile(np.median(draws, axis=1), [0.025, 0.975])
+    median, low, high = ratio(seconds)
     first, second = np.median(seconds, axis=0) * 1000
     print(
-        f"{name}: {labels[0]} / {labels[1]} = {np.median(ratio):.3f} "
-        f"(95 % interval {low:.3f} to {high:.3f}, {len(ratio)} pairs)"
+        f"{name}: {labels[0]} / {labels[1]} = {median:.3f} "
+        f"(95 % interval {low:.3f} to {high:.3f}, {len(seconds)} pairs)"
     )
     print(f"  medians: {labels[0]} {first:.1f} ms, {labels[1]} {second:.1f} ms")
     print(f"  machine: {platform.machine()}, {torch.get_num_threads()} threads of torch {torch.__version__}")
