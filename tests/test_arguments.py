@@ -15,6 +15,7 @@ SOURCE = Path(__file__).parents[1] / "src"
     [
         ("hnclip.embed", "backbone manifest pixels tokens out out_ranks"),
         ("hnclip.evaluate", "folder target out"),
+        ("hnclip.export", "--format {open_clip,transformers,peft} cell out"),
     ],
 )
 def test_too_few_arguments_give_the_usage(command, usage):
