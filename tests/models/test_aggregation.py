@@ -30,22 +30,22 @@ def drawn(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
 
 
+def affine(weight: list[list[float]], bias: list[float], values: list[float]) -> list[float]:
+    return [b + sum(w * x for w, x in zip(row, values, strict=True)) for row, b in zip(weight, bias, strict=True)]
+
+
 def by_hand(aggregator: TokenAggregator, tokens: list[list[float]]) -> list[list[float]]:
     """The K merged tokens of one item, with loops."""
-    norm, first, _, second = aggregator.weigh
+    scale, *weights = (w.detach().tolist() for w in (aggregator.scale, *aggregator.weigh.parameters()))
+    gain, bias, first, first_bias, second, second_bias = weights
     logits = []
     for token in tokens:
         mean = sum(token) / WIDTH
-        spread = math.sqrt(sum((value - mean) ** 2 for value in token) / WIDTH + norm.eps)
-        normed = [
-            (value - mean) / spread * float(w) + float(b)
-            for value, w, b in zip(token, norm.weight, norm.bias, strict=True)
-        ]
-        hidden = [sum(float(w) * x for w, x in zip(row, normed, strict=True)) for row in first.weight]
-        hidden = [value + float(b) for value, b in zip(hidden, first.bias, strict=True)]
+        spread = math.sqrt(sum((value - mean) ** 2 for value in token) / WIDTH + 1e-5)
+        normed = [(x - mean) / spread * w + b for x, w, b in zip(token, gain, bias, strict=True)]
+        hidden = affine(first, first_bias, normed)
         hidden = [value / 2 * (1 + math.erf(value / math.sqrt(2))) for value in hidden]
-        out = [sum(float(w) * x for w, x in zip(row, hidden, strict=True)) for row in second.weight]
-        logits.append([float(aggregator.scale) * (value + float(b)) for value, b in zip(out, second.bias, strict=True)])
+        logits.append([scale * value for value in affine(second, second_bias, hidden)])
     merged = []
     for k in range(COUNT):
         weights = [math.exp(row[k]) for row in logits]

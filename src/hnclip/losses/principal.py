@@ -1,6 +1,7 @@
 """Image embeddings reduced to the principal components of their batch, as Long-CLIP's short captions see them."""
 
 import warnings
+from functools import cache
 
 import torch
 from torch.autograd.function import once_differentiable
@@ -19,16 +20,20 @@ def principal(image_ND: torch.Tensor, components: int = COMPONENTS) -> torch.Ten
     _check_finite(image_ND)
     image_ND = image_ND.to(torch.promote_types(image_ND.dtype, torch.float32))
     if len(image_ND) <= components + 1 or image_ND.shape[1] <= components:
-        rows, width = image_ND.shape
-        warnings.warn(
-            f"{components} principal components keep all of {rows} rows of width {width}, so the projection changes "
-            f"nothing: it needs a batch above {components + 1} and a width above {components}, or fewer components",
-            stacklevel=2,
-        )
+        _warn_unchanged(*image_ND.shape, components)
         return image_ND
     with torch.autocast(image_ND.device.type, enabled=False):
         mean_D = image_ND.mean(0)
         return _Truncated.apply(image_ND - mean_D, components) + mean_D
+
+
+@cache  # once a run: the registry of `warnings` forgets what it has said whenever any code touches its filters
+def _warn_unchanged(rows: int, width: int, components: int) -> None:
+    warnings.warn(
+        f"{components} principal components keep all of {rows} rows of width {width}, so the projection changes "
+        f"nothing: it needs more than {components + 1} rows and a width above {components}, or fewer components",
+        stacklevel=3,
+    )
 
 
 def _check_finite(image_ND: torch.Tensor) -> None:
