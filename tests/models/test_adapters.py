@@ -15,6 +15,7 @@ from world import ARCHITECTURE, BACKBONE
 
 from hnclip.models.adapters import adapter_weights, adapters_from, add_adapters, merged, write_peft_adapter
 from hnclip.models.load import backbone_from
+from hnclip.models.to_transformers import clip_model
 
 PIXELS = torch.randint(0, 256, (3, 16, 16, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
 START, END = 49406, 49407
@@ -81,47 +82,6 @@ def test_adapters_that_do_not_fit_are_refused_naming_each(pair):
 def test_a_backbone_without_adapters_cannot_be_merged():
     with pytest.raises(ValueError, match="has no adapters"):
         merged(backbone_from(BACKBONE))
-
-
-def clip_model(backbone):
-    """transformers' CLIPModel with the weights of a plain backbone."""
-    from transformers import CLIPConfig, CLIPModel
-
-    vision, text = ARCHITECTURE["vision_cfg"], ARCHITECTURE["text_cfg"]
-    size = {"hidden_size": 16, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config = CLIPConfig(
-        text_config={**size, "vocab_size": text["vocab_size"], "max_position_embeddings": 248, "eos_token_id": END},
-        vision_config={**size, "image_size": vision["image_size"], "patch_size": vision["patch_size"]},
-        projection_dim=ARCHITECTURE["embed_dim"],
-    )
-    model, clip = CLIPModel(config), backbone.clip
-    state = {
-        "logit_scale": clip.logit_scale,
-        "visual_projection.weight": clip.visual.proj.T,
-        "text_projection.weight": clip.text_projection.T,
-        "vision_model.embeddings.class_embedding": clip.visual.class_embedding,
-        "vision_model.embeddings.patch_embedding.weight": clip.visual.conv1.weight,
-        "vision_model.embeddings.position_embedding.weight": clip.visual.positional_embedding,
-        "text_model.embeddings.token_embedding.weight": clip.token_embedding.weight,
-        "text_model.embeddings.position_embedding.weight": clip.positional_embedding,
-    }
-    norms = {
-        "vision_model.pre_layrnorm": clip.visual.ln_pre,
-        "vision_model.post_layernorm": clip.visual.ln_post,
-        "text_model.final_layer_norm": clip.ln_final,
-    }
-    for tower, blocks in {"vision_model": clip.visual.transformer, "text_model": clip.transformer}.items():
-        for number, block in enumerate(blocks.resblocks):
-            layer = f"{tower}.encoder.layers.{number}"
-            norms |= {f"{layer}.layer_norm1": block.ln_1, f"{layer}.layer_norm2": block.ln_2}
-            norms |= {f"{layer}.mlp.fc1": block.mlp.c_fc, f"{layer}.mlp.fc2": block.mlp.c_proj}
-            norms[f"{layer}.self_attn.out_proj"] = block.attn.out_proj
-            for kind in ("weight", "bias"):
-                parts = getattr(block.attn, f"in_proj_{kind}").chunk(3)
-                state |= {f"{layer}.self_attn.{n}_proj.{kind}": part for n, part in zip("qkv", parts, strict=True)}
-    state |= {f"{name}.{kind}": getattr(module, kind) for name, module in norms.items() for kind in ("weight", "bias")}
-    model.load_state_dict(state, strict=True)
-    return model.eval()
 
 
 def test_peft_loads_the_written_adapter_onto_transformers_model(pair, tmp_path):

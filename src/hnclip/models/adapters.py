@@ -21,8 +21,9 @@ def add_adapters(backbone: Backbone, rank: int, alpha: int, dora: bool) -> Backb
     """The backbone, changed in place, with an adapter on every query, key, value and output projection.
 
     An adapter adds (alpha / rank) B A to its projection: A is drawn from torch's global generator, B starts at zero,
-    so outputs are at first the backbone's. `dora` adds a trained norm for each of the projection's outputs. All else
-    is frozen, the logit scale too. Raises ValueError, before anything is changed, where the attention does not fit.
+    so outputs are at first the backbone's. `dora` adds a trained norm for each of the projection's outputs. peft
+    freezes all other weights, the logit scale too. Raises ValueError, before anything is changed, where the attention
+    does not fit.
     """
     from peft import LoraConfig, inject_adapter_in_model
 
@@ -36,8 +37,6 @@ def add_adapters(backbone: Backbone, rank: int, alpha: int, dora: bool) -> Backb
         target_modules=list(PROJECTIONS),
     )
     inject_adapter_in_model(config, backbone.clip, ADAPTER)
-    for name, weight in backbone.named_parameters():
-        weight.requires_grad_(".lora_" in name)
     return backbone
 
 
