@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file
-from world import make_cell
+from world import entry_of, make_cell
 
 from hnclip import train
 from hnclip.checkpoint import Progress
@@ -64,23 +64,22 @@ def killed(monkeypatch):
 
 @pytest.mark.parametrize("kind", names())
 def test_two_epochs_lower_the_frameworks_own_loss(tmp_path, kind):
-    run = trained(tmp_path, framework={"kind": kind}, recipe={"epochs": 6})
+    run = trained(tmp_path, framework=entry_of(kind), recipe={"epochs": 6})
     log = pd.read_parquet(run / "log.parquet")
     by_epoch = log[log["kind"] == "train"].groupby("epoch")["loss"].mean()
     assert by_epoch.iloc[-1] < by_epoch.iloc[0]
 
 
-@pytest.mark.parametrize("kind", names())
-@pytest.mark.parametrize(
-    "recipe",
-    [{}, {"chunk": 3, "batch": 8}, {"accumulate": 2}, {"precision": "bf16-mixed"}],
-    ids=["plain", "chunk", "accumulate", "bf16"],
-)
+EVERY = [(kind, {}) for kind in names()]
+RECIPES = [{"chunk": 3, "batch": 8}, {"accumulate": 2}, {"precision": "bf16-mixed"}]
+
+
+@pytest.mark.parametrize(("kind", "recipe"), EVERY + [("hnclip", recipe) for recipe in RECIPES])
 def test_a_killed_run_resumes_bit_identically(tmp_path, killed, kind, recipe):
     loss = {"base": "infonce", "boost": "captions", "gamma": 0.5}
     recipe = {"epochs": 3, "checkpoint_every": 3, **recipe}
-    straight = trained(tmp_path / "straight", framework={"kind": kind}, loss=loss, recipe=recipe)
-    resumed = killed(tmp_path / "killed", 5, framework={"kind": kind}, loss=loss, recipe=recipe)
+    straight = trained(tmp_path / "straight", framework=entry_of(kind), loss=loss, recipe=recipe)
+    resumed = killed(tmp_path / "killed", 5, framework=entry_of(kind), loss=loss, recipe=recipe)
     assert same(weights(straight), weights(resumed))
     for name in ("log.parquet", "ranks.parquet"):
         pd.testing.assert_frame_equal(pd.read_parquet(straight / name), pd.read_parquet(resumed / name))

@@ -2,17 +2,21 @@
 
 import hashlib
 import json
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from PIL import Image
 
+from hnclip import inputs
+from hnclip.data.derive import crops, edge_crops, edges, filtered, first_sentence, lexicon, segments, sentences
 from hnclip.data.manifest import write_manifest
 from hnclip.data.pixels import write_pixels
-from hnclip.data.scene import draw, random_scene
+from hnclip.data.scene import box, draw, random_scene
 from hnclip.data.scene_words import dense_sentences
 from hnclip.data.tokens import tokenize, write_tokens
+from hnclip.frameworks.base import Framework
 
 SIZE = 16
 TRANSFORM = {"size": SIZE, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
@@ -78,8 +82,10 @@ def make_split(folder: Path, split: str, pairs: int, captions_an_image: int = 1)
         Image.fromarray(draw(scene, SIZE)).save(picture)
         sha256 = hashlib.sha256(picture.read_bytes()).hexdigest()
         for number in range(captions_an_image):
-            caption = " ".join(dense_sentences(scene, f"{name}-{number}"))
-            rows.append(manifest_row(name, f"images/{name}.png", caption, split, sha256=sha256))
+            sentences = dense_sentences(scene, f"{name}-{number}")
+            boxes = [None] + [list(box(thing, SIZE)) for thing in scene.things]
+            more = {"sentences": sentences, "boxes": boxes, "sha256": sha256}
+            rows.append(manifest_row(name, f"images/{name}.png", " ".join(sentences), split, **more))
     manifest = folder / f"{split}.parquet"
     write_manifest(manifest, rows)
     record = {"name": f"world/{split}", "manifest": str(manifest)}
@@ -88,6 +94,47 @@ def make_split(folder: Path, split: str, pairs: int, captions_an_image: int = 1)
     write_pixels(manifest, TRANSFORM, Path(record["pixels"]))
     write_tokens(Path(record["tokens"]), tokenize([row["caption"] for row in rows], "clip", 248))
     return record
+
+
+OPTIONS = {"longclip_pcm": {"components": 2}, "finelip": {"ramp": False}}  # what a tiny world can show
+INPUTS = {"first_sentence": True, "crops": True, "edges": "canny", "edge_crops": 2, "lexicon": "colours"}
+
+
+def entry_of(kind: str, **options: Any) -> dict[str, Any]:
+    """The config's entry of a framework, with the inputs that its fields come from."""
+    module = import_module(f"hnclip.frameworks.{kind}")
+    kinds = [
+        found for found in vars(module).values() if isinstance(found, type) and found.__module__ == module.__name__
+    ]
+    fields = next(found.fields for found in kinds if issubclass(found, Framework))
+    needed = {inputs.bringing(field) for field in fields} - {None}
+    needed |= {"edges"} if "edge_crops" in needed else set()
+    found = {name: INPUTS[name] for name in INPUTS if name in needed}
+    return {"kind": kind, "inputs": found, "options": {**OPTIONS.get(kind, {}), **options}}
+
+
+def make_inputs(record: dict[str, str], framework: dict[str, Any], transform: dict[str, Any] = TRANSFORM) -> None:
+    """The files of a framework's inputs for a split, beside it and in its record."""
+    manifest = Path(record["manifest"])
+    paths = inputs.paths(framework, str(manifest.with_suffix("")), "given", "16", "clip-248")
+    tokens, canny = {"tokenizer": "clip", "context": 248}, {"kind": "canny", "low": 100, "high": 200}
+    regions = Path(paths.get("segments", ""))
+    captions = manifest.with_suffix(".lexicon.parquet")
+    makers = {
+        "first_sentence": (first_sentence, manifest, tokens),
+        "segments": (segments, manifest, {"kind": "given", "backbone": BACKBONE, "options": {}}),
+        "crops": (crops, manifest, regions, transform),
+        "sentences": (sentences, manifest, regions, tokens),
+        "edges": (edges, manifest, canny, transform),
+        "edge_crops": (edge_crops, manifest, regions, canny, transform, INPUTS["edge_crops"]),
+        "filtered": (filtered, captions, tokens),
+    }
+    if "filtered" in paths:
+        lexicon.write(manifest, {"remove": ["colours"]}, captions, captions.with_suffix(".json"))
+    for key, path in paths.items():
+        maker, *given = makers[key]
+        maker.write(*given, Path(path), Path(inputs.record_path(path)))
+    record.update(paths)
 
 
 def make_cell(folder: Path, **changes: Any) -> tuple[Path, Path]:
@@ -110,6 +157,8 @@ def make_cell(folder: Path, **changes: Any) -> tuple[Path, Path]:
         "recipe": {**RECIPE, **changes.pop("recipe", {})},
     }
     config.update(changes)
+    if inputs.wanted(config["framework"]):
+        make_inputs(config["data"]["train"], config["framework"])
     run = folder / "run"
     run.mkdir(parents=True, exist_ok=True)
     (run / "config.json").write_text(json.dumps(config))

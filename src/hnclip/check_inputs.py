@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from hnclip import inputs
 from hnclip.cell import Config
-from hnclip.data.derive.entries import EdgesEntry, LexiconEntry, SegmentsEntry
+from hnclip.data.derive.entries import EdgesEntry, SegmentsEntry
+from hnclip.data.derive.lexicon import LexiconEntry
 from hnclip.options import from_dict, unknown
 
 ENTRIES = {"segments": SegmentsEntry, "edges": EdgesEntry, "lexicons": LexiconEntry}

@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import torch
 
+from hnclip.data.chunks import Chunks
 from hnclip.data.derive.boxes import boxes_in_input
-from hnclip.data.derive.segment_table import best, read_segments
+from hnclip.data.derive.filtered import read_filtered
+from hnclip.data.derive.segment_table import best, read_segments_of
+from hnclip.data.derive.sentences import read_sentences
 from hnclip.data.images import Transform
 from hnclip.data.pixels import open_pixels
-from hnclip.data.tokens import Tokens, read_arrays, read_tokens
+from hnclip.data.tokens import Tokens, read_tokens
 from hnclip.inputs import wanted
 from hnclip.options import from_dict
 
@@ -43,14 +46,14 @@ def open_inputs(record: dict[str, str], framework: dict[str, Any], transform: An
             _check(record["edges"], len(pixels), frame["id"].nunique(), "images")
             opened.append(Edges(pixels))
         elif name == "edge_crops":
-            regions = best(read_segments(Path(record["segments"])), value)
+            regions = best(read_segments_of(Path(record["segments"]), frame), value)
             pixels = open_pixels(Path(record["edge_crops"]))
             _check(record["edge_crops"], len(pixels), len(regions), "regions")
             opened.append(EdgeCrops(pixels, _rows(regions["caption"].to_numpy(), len(frame), value)))
         else:
-            tokens, arrays = read_arrays(Path(record["filtered"]), ("chunk", "chunk_start"))
+            tokens, chunks = read_filtered(Path(record["filtered"]))
             _check(record["filtered"], len(tokens), len(frame), "captions")
-            opened.append(Lexicon(tokens, arrays["chunk"], arrays["chunk_start"]))
+            opened.append(Lexicon(tokens, chunks))
     return opened
 
 
@@ -105,7 +108,7 @@ class Edges:
 
     def batch(self, images: np.ndarray, captions: np.ndarray) -> Batch:
         edge_NHW1 = torch.from_numpy(np.ascontiguousarray(self.pixels[images]))
-        return {"edge": edge_NHW1, "has_edge": edge_NHW1.flatten(1).any(1)}
+        return {"edge": edge_NHW1, "has_edge": edge_NHW1.flatten(1).any(1).bool()}
 
 
 @dataclass(frozen=True)
@@ -130,30 +133,24 @@ class Lexicon:
     """Filtered captions and their text chunks."""
 
     tokens: Tokens
-    chunk: np.ndarray  # int [chunks, 2]
-    chunk_start: np.ndarray  # int64 [captions + 1]
+    chunks: Chunks
 
     def batch(self, images: np.ndarray, captions: np.ndarray) -> Batch:
         ids_NT, length_N = self.tokens.batch(captions)
-        first, count = self.chunk_start[captions], np.diff(self.chunk_start)[captions]
-        column = np.arange(max(int(count.max()), 1))
-        real = column < count[:, None]
-        chunks = np.zeros((*real.shape, 2), np.int64)
-        chunks[real] = self.chunk[(first[:, None] + column)[real]]
-        return {"filtered_text": ids_NT, "filtered_length": length_N, "chunks": torch.from_numpy(chunks)}
+        return {"filtered_text": ids_NT, "filtered_length": length_N, "chunks": self.chunks.batch(captions)}
 
 
 def _open_crops(record: dict[str, str], transform: Transform, frame: pd.DataFrame) -> Crops:
-    regions = best(read_segments(Path(record["segments"])), 1)
+    regions = best(read_segments_of(Path(record["segments"]), frame), 1)
     pixels = open_pixels(Path(record["crops"]))
-    tokens, arrays = read_arrays(Path(record["sentences"]), ("span",))
+    tokens, span_R2 = read_sentences(Path(record["sentences"]))
     _check(record["crops"], len(pixels), len(regions), "regions")
     _check(record["sentences"], len(tokens), len(regions), "regions")
     captions = regions["caption"].to_numpy()
     box = regions[["left", "top", "right", "bottom"]].to_numpy(np.float64)
     size = frame[["width", "height"]].to_numpy()[captions]
     mapped = boxes_in_input(box, size, transform).astype(np.float32)
-    return Crops(pixels, _rows(captions, len(frame), 1), mapped, tokens, arrays["span"])
+    return Crops(pixels, _rows(captions, len(frame), 1), mapped, tokens, span_R2)
 
 
 def _rows(captions: np.ndarray, count: int, width: int) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from hnclip.data.inputs import Input, open_inputs
 from hnclip.data.manifest import images, read_manifest
 from hnclip.data.pixels import open_pixels
 from hnclip.data.tokens import Tokens, read_tokens
@@ -22,7 +23,7 @@ class Split:
     pixels: np.ndarray
     tokens: Tokens
     caption_start: np.ndarray  # int64 [images + 1]: each image's first caption
-    inputs: list[Any] = field(default_factory=list)  # what a framework trains on beside images and captions
+    inputs: list[Input] = field(default_factory=list)  # what a framework trains on beside images and captions
 
     @property
     def image_ids(self) -> list[str]:
@@ -55,9 +56,5 @@ def open_split(record: dict[str, str], framework: dict[str, Any] | None = None, 
             f"{record['name']}: {len(first)} images and {len(frame)} captions in the manifest, but {len(pixels)} in "
             f"{record['pixels']} and {len(tokens)} in {record['tokens']}; delete these two and run again"
         )
-    inputs = []
-    if framework and framework.get("inputs"):
-        from hnclip.data.inputs import open_inputs
-
-        inputs = open_inputs(record, framework or {}, transform, frame)
+    inputs = open_inputs(record, framework or {}, transform, frame)
     return Split(record["name"], frame, pixels, tokens, np.append(first, len(frame)).astype(np.int64), inputs)
