@@ -11,16 +11,17 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 
 # A module may import from its own layer and those before it.
 LAYERS = [
-    {"cell", "store", "options", "command", "__init__", "__version__"},
+    {"cell", "inputs", "store", "options", "command", "__init__", "__version__"},
     {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode"},
     {"frameworks", "starter"},
-    {"train", "embed", "evaluate"},
+    {"train", "embed", "evaluate", "export", "model_card"},
 ]
 # These stand beside the layers: what they may import of hnclip.
 BESIDE = {
     "report": {"cell", "store", "options", "command", "report"},
-    "study": {"cell", "store", "command"},
-    "check": {"cell", "options", "study", "frameworks", "data", "recipe"},
+    "study": {"cell", "inputs", "store", "command"},
+    "check": {"cell", "check_inputs", "options", "study", "frameworks", "data", "recipe"},
+    "check_inputs": {"cell", "inputs", "options", "data"},
 }
 LIGHT = ["hnclip", "hnclip.cell", "hnclip.store", "hnclip.study", "hnclip.check", "hnclip.command", "hnclip.options"]
 
