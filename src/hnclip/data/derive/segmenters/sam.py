@@ -1,6 +1,6 @@
 """Regions by Segment Anything: every mask that the mask-generation pipeline of `transformers` finds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,8 +41,8 @@ def proposer(options: Options, manifest: pandas.DataFrame) -> Callable[[Image.Im
         if image.width > MOST[0] or image.height > MOST[1]:
             small = image.copy()
             small.thumbnail(THUMBNAIL)
-        masks = generate(small, points_per_batch=options.points_per_batch)["masks"]
-        return [region for region in (mask_region(np.asarray(mask), image.size) for mask in masks) if region]
+        regions = (mask_region(mask_HW, image.size) for mask_HW in generate(small))
+        return [region for region in regions if region]
 
     return propose
 
@@ -56,11 +56,20 @@ def mask_region(mask_HW: np.ndarray, full: tuple[int, int]) -> Region | None:
     return Region(scaled(box, mask_HW.shape[::-1], full), float(mask_HW.mean()))
 
 
-def _pipeline(options: Options) -> Callable:
+def _pipeline(options: Options) -> Callable[[Image.Image], Iterator[np.ndarray]]:
+    """The function that finds the masks of an image, bool [height, width] each."""
     try:
         from transformers import pipeline
     except ImportError as error:
         raise ValueError(f"segments of kind 'sam' need the package transformers ({error})") from error
+    import torch
+
     from hnclip.encode import device
 
-    return pipeline("mask-generation", model=options.model, device=device())
+    generate = pipeline("mask-generation", model=options.model, device=device())
+
+    def masks(image: Image.Image) -> Iterator[np.ndarray]:
+        for mask in generate(image, points_per_batch=options.points_per_batch)["masks"]:
+            yield torch.as_tensor(mask).cpu().numpy()  # they lie where the model is
+
+    return masks
