@@ -71,7 +71,7 @@ def test_two_epochs_lower_the_frameworks_own_loss(tmp_path, kind):
 
 
 EVERY = [(kind, {}) for kind in names()]
-RECIPES = [{"chunk": 3, "batch": 8}, {"accumulate": 2}, {"precision": "bf16-mixed"}]
+RECIPES = [{"chunk": 3, "batch": 8}, {"accumulate": 2}, {"chunk": 3, "batch": 8, "precision": "bf16-mixed"}]
 
 
 @pytest.mark.parametrize(("kind", "recipe"), EVERY + [("hnclip", recipe) for recipe in RECIPES])

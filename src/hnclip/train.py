@@ -26,7 +26,7 @@ from hnclip.data.sample import caption_of_epoch, epoch_batches, subset
 from hnclip.data.split import open_split
 from hnclip.encode import device, encode_split
 from hnclip.frameworks import check_fields, create
-from hnclip.frameworks.base import Framework, Step
+from hnclip.frameworks.base import Batch, Framework, Step
 from hnclip.losses.objective import Contrastive, LossEntry, contrastive
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
@@ -156,14 +156,22 @@ class Trainer:
         batch = self.train.pair_batch(images, captions)
         batch = {key: batch[key].to(self.fabric.device) for key in self.framework.fields}
         step = step_of(torch.from_numpy(captions).to(self.fabric.device))
-        gradient = gradients.whole if self.recipe.chunk is None else partial(gradients.chunked, chunk=self.recipe.chunk)
-        terms = gradient(
-            self.model, lambda z: self.framework.losses(z, step, self.contrastive), batch, self.fabric.backward, share
-        )
+        losses = lambda z: self.framework.losses(z, step, self.contrastive)  # noqa: E731
+        if self.recipe.chunk is None:
+            terms = gradients.whole(self.model, losses, batch, self.fabric.backward, share)
+        else:
+            chunk = self.recipe.chunk
+            terms = gradients.chunked(self._encode, losses, batch, self.fabric.backward, share, chunk=chunk)
         values = {name: term.item() for name, term in terms.items()}
         if not np.isfinite(sum(values.values())):
             self._stop(f"the loss is not finite ({values})", images)
         return values
+
+    def _encode(self, batch: Batch) -> Batch:
+        """What the wrapped model does, without its hooks, which forbid a backward pass that starts at embeddings."""
+        with self.fabric.autocast():
+            z = self.framework(batch)
+        return {name: value.float() if value.is_floating_point() else value for name, value in z.items()}
 
     def _clip(self, batches: list[np.ndarray]) -> None:
         """Bound the gradient's norm once an optimiser step; under fp16 the scaler skips a step that is not finite."""
