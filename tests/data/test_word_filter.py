@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from hnclip.data.word_filter import KINDS, WordFilter, word_list
+from hnclip.data.word_filter import KINDS, Filtered, WordFilter, word_list
 
 COLOURS = WordFilter(["colours"])
 
@@ -62,8 +62,11 @@ def test_kinds_join():
     assert WordFilter(["textures"])(caption).text == "A red wooden table stands there."
 
 
-def test_an_unknown_or_no_list_is_refused():
+def test_without_a_list_captions_stay_as_they_are():
+    caption = "A shiny red , wooden table."
+    assert WordFilter([])(caption) == Filtered(caption, 0, kept=False)
+
+
+def test_an_unknown_list_is_refused():
     with pytest.raises(ValueError, match="unknown word list 'colors' .did you mean 'colours'.*materials, textures"):
         WordFilter(["colors"])
-    with pytest.raises(ValueError, match="removes nothing: name at least one of colours"):
-        WordFilter([])

@@ -47,16 +47,15 @@ class WordFilter:
 
     A phrase matches with spaces or hyphens between its words. A hyphenated compound goes where all its parts are
     listed (`gold-colored`, `red-and-white`) and stays otherwise (`red-haired`). Articles and conjunctions stay.
+    Without kinds every caption stays as it is.
     """
 
     def __init__(self, kinds: Iterable[str]):
         phrases = sorted(
             {phrase for kind in kinds for phrase in word_list(kind)}, key=lambda phrase: (-len(phrase), phrase)
         )
-        if not phrases:
-            raise ValueError(f"the filter removes nothing: name at least one of {', '.join(KINDS)}")
         one = "|".join(r"(?:\s+|-)".join(map(re.escape, re.split("[ -]", phrase))) for phrase in phrases)
-        self._phrase = re.compile(
+        self._phrase = phrases and re.compile(
             rf"(?<!\w)(?<!\w[-'’])(?:{one})(?:(?:-and-|[-/])(?:{one}))*(?!\w|[-'’]\w)", re.IGNORECASE
         )
 
@@ -67,7 +66,7 @@ class WordFilter:
             gone.extend(_WORD.findall(phrase.group()))
             return _GONE
 
-        text = self._phrase.sub(delete, caption.replace(_GONE, " "))
+        text = self._phrase.sub(delete, caption.replace(_GONE, " ")) if self._phrase else caption
         if not gone:
             return Filtered(caption, 0, kept=False)
         for pattern, replacement in _TIDY:

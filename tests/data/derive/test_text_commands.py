@@ -132,7 +132,7 @@ def test_filtered_captions_their_tokens_and_chunks(split, monkeypatch):
     ("entry", "message"),
     [
         ({"remove": ["colors"]}, "lexicon: unknown word list 'colors' (did you mean 'colours'?)"),
-        ({"remove": []}, "lexicon: the filter removes nothing"),
+        ({"remove": [], "llm": {"url": "http://x", "model": "m"}}, "a language model needs what it is to remove"),
         ({"remove": ["colours"], "llm": {"url": "x"}}, "option 'model' is missing"),
         ({"remove": ["colours"], "llm": {"url": "file:///x", "model": "m"}}, "url must be http(s), got 'file:///x'"),
         ({"kinds": ["colours"]}, "unknown option 'kinds'"),

@@ -18,7 +18,7 @@ from hnclip.command import run
 from hnclip.data.derive.language_model import LanguageModel, rewrite
 from hnclip.data.derive.record import write_record
 from hnclip.data.manifest import read_manifest
-from hnclip.data.word_filter import Filtered, WordFilter, enough
+from hnclip.data.word_filter import KINDS, Filtered, WordFilter, enough
 from hnclip.options import from_dict
 from hnclip.store import read_json, write_rows
 
@@ -35,7 +35,7 @@ SCHEMA = pyarrow.schema(
 class LexiconEntry:
     """An entry of the config's section `lexicons`.
 
-    remove: word lists by name. llm: options of a `LanguageModel` that removes such words in place of the lists.
+    remove: word lists by name, none to keep captions as they are. llm: options of a `LanguageModel` that removes such words in place of the lists.
     """
 
     remove: tuple[str, ...]
@@ -43,7 +43,8 @@ class LexiconEntry:
 
     def __post_init__(self):
         WordFilter(self.remove)
-        self.model()
+        if self.model() is not None and not self.remove:
+            raise ValueError(f"a language model needs what it is to remove: at least one of {', '.join(KINDS)}")
 
     def model(self) -> LanguageModel | None:
         return None if self.llm is None else from_dict(LanguageModel, self.llm, "llm")
