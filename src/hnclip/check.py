@@ -21,7 +21,7 @@ NEEDED = {
     "open_clip": ["model", "pretrained"],
     "random": ["architecture"],
 }
-READ = {**NEEDED, "random": ["architecture", "seed"]}
+READ = {**NEEDED, "open_clip": ["model", "pretrained", "pretrained_tag"], "random": ["architecture", "seed"]}
 AXES = {
     "backbones": "backbones",
     "train": "benchmarks",

@@ -58,4 +58,10 @@ def write_tensors(path: Path, tensors: dict[str, Any], metadata: dict[str, str])
     """Write torch tensors and text metadata as one safetensors file."""
     from safetensors.torch import save_file
 
-    write_whole(path, lambda part: save_file(tensors, part, metadata=metadata))
+    def write(part: Path) -> None:
+        save_file(tensors, part, metadata=metadata)
+        mask = os.umask(0)  # safetensors leaves a file to its owner alone
+        os.umask(mask)
+        part.chmod(0o666 & ~mask)
+
+    write_whole(path, write)

@@ -15,7 +15,8 @@ from hnclip.cell import Cell, Config
 from hnclip.command import run
 from hnclip.store import read_json, write_json
 
-WEIGHTS_KEYS = {"checkpoint": "weights", "longclip": "weights", "open_clip": "pretrained"}  # the key under which a kind names a file
+# The key under which a kind of backbone names a file.
+WEIGHTS_KEYS = {"checkpoint": "weights", "longclip": "weights", "open_clip": "pretrained"}
 WEIGHTS_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".npz", ".safetensors")
 
 
@@ -79,7 +80,7 @@ def segments_files(config: Config, segments: str) -> list[str]:
 
 
 def weights_files(config: Config, backbone: str) -> list[str]:
-    """The weights file that the config names for a backbone, if any; a tag of open_clip or a file of the hub is none."""
+    """The weights file that the config names for a backbone, if any; a tag or a file of the hub is none."""
     entry = config["backbones"][backbone]
     named = entry.get(WEIGHTS_KEYS.get(entry["kind"]))
     if named is None or named.startswith("hub:"):

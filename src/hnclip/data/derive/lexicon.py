@@ -35,7 +35,8 @@ SCHEMA = pyarrow.schema(
 class LexiconEntry:
     """An entry of the config's section `lexicons`.
 
-    remove: word lists by name, none to keep captions as they are. llm: options of a `LanguageModel` that removes such words in place of the lists.
+    remove: word lists by name, none to keep captions as they are. llm: options of a `LanguageModel` that removes such
+    words in place of the lists.
     """
 
     remove: tuple[str, ...]
