@@ -48,7 +48,7 @@ def test_only_kept_pairs_are_compared():
 
 
 @pytest.mark.parametrize("kept", [0, 1])
-def test_fewer_than_two_pairs_are_zero_with_a_gradient_of_zeros(kept):
+def test_no_pair_or_one_is_zero_with_a_gradient_of_zeros(kept):
     image, text = (normalize(torch.randn(4, 3), dim=-1).requires_grad_() for _ in range(2))
     loss = kept_info_nce(image, text, torch.tensor(7.0), torch.arange(4) < kept)
     loss.backward()

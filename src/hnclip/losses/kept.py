@@ -13,7 +13,7 @@ def kept_mean(loss_N: torch.Tensor, keep_N: torch.Tensor) -> torch.Tensor:
 def kept_info_nce(
     image_ND: torch.Tensor, text_ND: torch.Tensor, scale: torch.Tensor, keep_N: torch.Tensor
 ) -> torch.Tensor:
-    """InfoNCE over the kept pairs alone; zero where fewer than two leave nothing to tell apart."""
-    if int(keep_N.sum()) < 2:
+    """InfoNCE over the kept pairs alone; zero where there are none (as one pair alone gives)."""
+    if not keep_N.any():
         return (image_ND.sum() + text_ND.sum()) * 0
     return info_nce(image_ND[keep_N], text_ND[keep_N], scale)
