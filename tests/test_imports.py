@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 LAYERS = [
     {"cell", "inputs", "store", "options", "command", "__init__", "__version__"},
     {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode"},
-    {"frameworks", "starter"},
+    {"frameworks", "scored", "starter"},
     {"train", "embed", "evaluate", "export", "model_card"},
 ]
 # These stand beside the layers: what they may import of hnclip.

@@ -19,7 +19,7 @@ from hnclip.data.split import Split
 from hnclip.inputs import FILES, record_path
 from hnclip.store import read_json
 
-PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "numpy", "pandas", "pillow")
+PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "peft", "numpy", "pandas", "pillow")
 
 
 def commit() -> tuple[str, bool]:
@@ -85,7 +85,15 @@ def resident_memory() -> int:
     return psutil.Process().memory_info().rss
 
 
-def input_records(files: dict[str, str]) -> dict[str, Any]:
-    """What was noted when the further inputs of a split were made, by input file: seconds, counts."""
+def costs(optimiser: torch.optim.Optimizer, baseline: int, files: dict[str, str]) -> dict[str, Any]:
+    """What a method costs beside time and peak memory: memory before it, weights trained, inputs made.
+
+    `files` names the training split's files; of each further input, what was noted when it was made.
+    """
+    weights = [weight for group in optimiser.param_groups for weight in group["params"]]
     keys = dict.fromkeys(key for names in FILES.values() for key in names)
-    return {key: read_json(Path(record_path(files[key]))) for key in keys if key in files}
+    return {
+        "baseline_memory_bytes": baseline,
+        "trained_parameters": sum(weight.numel() for weight in weights),
+        "inputs": {key: read_json(Path(record_path(files[key]))) for key in keys if key in files},
+    }

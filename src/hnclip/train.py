@@ -24,16 +24,16 @@ from hnclip.checkpoint import load_checkpoint, save_checkpoint
 from hnclip.command import run
 from hnclip.data.sample import caption_of_epoch, epoch_batches, subset
 from hnclip.data.split import open_split
-from hnclip.encode import device, encode_split
+from hnclip.encode import device
 from hnclip.frameworks import check_fields, create
 from hnclip.frameworks.base import Batch, Framework, Step
 from hnclip.losses.objective import Contrastive, LossEntry, contrastive
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
 from hnclip.options import from_dict
-from hnclip.ranks import recall_at_1, retrieval, retrieval_by_scores
 from hnclip.recipe import Recipe, lr_factor
-from hnclip.record import input_records, origin, resident_memory, run_record
+from hnclip.record import costs, origin, resident_memory, run_record
+from hnclip.scored import line, scored
 from hnclip.store import read_json, write_json, write_rows
 
 PARTS = ("cell", "seed", "fraction", "backbone", "framework", "loss", "recipe", "data")
@@ -203,30 +203,23 @@ class Trainer:
         """
         started = time.perf_counter()
         self.framework.eval()
+        validation = self.evaluated[0]  # only watched
         found = []
         for split in self.evaluated:
-            embeddings = encode_split(self.framework.backbone, split, self.recipe.eval_batch)
-            ranks = retrieval(split, *embeddings)
-            score = recall_at_1(ranks)
+            further = last and split is not validation
+            score, ranks = scored(self.framework, split, self.recipe.eval_batch, further)
             self.progress.rows.append({"kind": "eval", "epoch": self.progress.epoch, **score})
-            print(
-                f"epoch {self.progress.epoch} {split.name}: R@1 t2i {100 * score['t2i_r1']:.2f} "
-                f"i2t {100 * score['i2t_r1']:.2f} (N={score['queries']}, gallery {score['gallery']})",
-                flush=True,
-            )
-            found.append(ranks)
-            if last and split is not self.evaluated[0]:
-                rescored = self.framework.rescored(split, *embeddings, self.recipe.eval_batch)
-                found += [retrieval_by_scores(split, scores_IC, name) for name, scores_IC in rescored.items()]
+            print(line(self.progress.epoch, score), flush=True)
+            found += ranks if split is not validation else []
         self.progress.evaluation_seconds += time.perf_counter() - started
-        return pd.concat(found[1:], ignore_index=True)  # validation comes first, and is only watched
+        return pd.concat(found, ignore_index=True)
 
     def _save(self, path: Path) -> None:
         save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
 
     def _write(self, ranks: pd.DataFrame) -> None:
         record = run_record(self.origin, self.fabric.device, self.progress, [self.train, *self.evaluated])
-        record |= self._costs()
+        record |= costs(self.optimiser, self.baseline_memory, self.config["data"]["train"])
         save_backbone(
             self.folder / "weights.safetensors",
             self.framework.trained_backbone(),
@@ -236,15 +229,6 @@ class Trainer:
         write_rows(self.folder / "log.parquet", self.progress.rows)
         write_rows(self.folder / "ranks.parquet", ranks)
         write_json(self.folder / "run.json", record)
-
-    def _costs(self) -> dict[str, Any]:
-        """What the method costs beside time and peak memory: memory before it, weights trained, inputs made."""
-        weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
-        return {
-            "baseline_memory_bytes": self.baseline_memory,
-            "trained_parameters": sum(weight.numel() for weight in weights),
-            "inputs": input_records(self.config["data"]["train"]),
-        }
 
 
 def main(config: Path, folder: Path) -> None:
