@@ -106,6 +106,22 @@ def test_all_faults_are_named_at_once(config):
         (["grids", "main", "fractions"], [0.5], ["grids.main.fractions[0]", "integer"]),
         (["grids", "main", "transfer"], ["scenes-lang"], ["grids.main.transfer", "did you mean 'scenes-long'"]),
         (["run"], "main", ["run", "array"]),
+        (["frameworks", "goal", "inputs"], {}, ["frameworks.goal", "inputs crops bring"]),
+        (
+            ["frameworks", "goal", "inputs"],
+            {"crops": True, "crop": True},
+            ["frameworks.goal.inputs", "did you mean 'crops'"],
+        ),
+        (["frameworks", "goal", "options"], {"locl_weight": 1}, ["frameworks.goal", "did you mean 'local_weight'"]),
+        (["frameworks", "structxlip", "inputs", "edges"], "cany", ["structxlip.inputs.edges", "did you mean 'canny'"]),
+        (["frameworks", "structxlip", "inputs", "lexicon"], "color", ["structxlip.inputs.lexicon", "'colours'"]),
+        (["frameworks", "goal", "inputs", "edge_crops"], 2, ["goal.inputs.edge_crops", "need `edges`"]),
+        (["edges", "canny", "low"], 300, ["edges.canny", "low must not be above high"]),
+        (["lexicons", "colours", "remove"], ["colors"], ["lexicons.colours", "did you mean 'colours'"]),
+        (["segments", "given", "kind"], "gven", ["segments.given", "did you mean 'given'"]),
+        (["segments", "given", "backbone"], "tny", ["segments.given.backbone", "did you mean 'tiny'"]),
+        (["segments", "given", "options"], {"aera": [0, 1]}, ["segments.given", "did you mean 'area'"]),
+        (["benchmarks", "scenes", "segments"], "gven", ["benchmarks.scenes.segments", "did you mean 'given'"]),
         (["benchmarks", "scenes", "test"], ["test", "validation"], ["benchmarks.scenes", "'validation' is tested on"]),
         (["backbones", "mine"], {**OPEN_CLIP, "pretrained": ""}, ["backbones.mine.pretrained", "''"]),
         (["backbones", "mine"], {**OPEN_CLIP, "model": ""}, ["backbones.mine.model", "''"]),
@@ -197,3 +213,15 @@ def test_every_key_of_the_default_is_commented():
                 break
             assert "#" in line, line
     assert all("#" in line for line in lines if line and line[0].isalpha()), "a section has no comment"
+
+
+def test_a_benchmark_without_regions_is_named_where_a_framework_of_the_study_needs_them(config):
+    del config["benchmarks"]["scenes"]["segments"]
+    assert "benchmarks.scenes: framework 'goal' needs regions: name its `segments`" in message(config)
+    config["run"] = ["scales"]
+    check(config, SCHEMA)  # nothing of this study needs them
+
+
+def test_a_benchmark_may_not_take_the_name_of_a_shared_folder(config):
+    config["benchmarks"]["segments"] = config["benchmarks"]["scenes-long"]
+    assert "benchmarks.segments: results/data/segments holds what benchmarks share" in message(config)

@@ -21,7 +21,7 @@ BESIDE = {
     "report": {"cell", "store", "options", "command", "report"},
     "study": {"cell", "inputs", "store", "command"},
     "check": {"cell", "check_inputs", "options", "study", "frameworks", "data", "recipe"},
-    "check_inputs": {"cell", "inputs", "options", "data"},
+    "check_inputs": {"cell", "frameworks", "inputs", "options", "data"},
 }
 LIGHT = ["hnclip", "hnclip.cell", "hnclip.store", "hnclip.study", "hnclip.check", "hnclip.command", "hnclip.options"]
 

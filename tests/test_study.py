@@ -36,24 +36,55 @@ def test_the_record_lists_the_frozen_backbone_on_every_test_split(config):
 
 
 def test_a_transfer_is_evaluated_for_the_cells_of_its_grid_alone(config):
-    config["grids"]["token"]["transfer"] = ["scenes-long"]
+    config["grids"]["scales"]["transfer"] = ["scenes-long"]
     with_eval = [entry for entry in record(config)["cells"] if entry["eval"]]
-    assert [entry["cell"] for entry in with_eval] == [
-        f"tiny/scenes/hnclip/{loss}/f100/s42" for loss in ("hn", "infonce")
-    ]
+    assert [entry["cell"] for entry in with_eval] == sorted(
+        f"tiny/scenes/longclip/{loss}/f100/s42" for loss in config["grids"]["scales"]["losses"]
+    )
     assert with_eval[0]["eval"] == [f"{with_eval[0]['run']}/eval/scenes-long.parquet"]
 
 
 def test_narrow_keeps_what_the_study_uses_and_nothing_else(config):
-    config["run"] = ["token"]
+    config["run"] = ["scales"]
     kept = narrow(config)
-    assert {section: list(kept[section]) for section in ("grids", "benchmarks", "frameworks", "losses")} == {
-        "grids": ["token"],
+    sections = ("grids", "benchmarks", "segments", "edges", "lexicons", "frameworks", "losses")
+    assert {section: list(kept[section]) for section in sections} == {
+        "grids": ["scales"],
         "benchmarks": ["scenes"],
-        "frameworks": ["hnclip"],
-        "losses": ["infonce", "hn"],
+        "segments": [],
+        "edges": [],
+        "lexicons": [],
+        "frameworks": ["longclip"],
+        "losses": ["infonce-s17", "infonce-s33", "infonce-s50", "infonce-s100"],
     }
     assert record(kept)["cells"] == record(config)["cells"]
+
+
+@pytest.mark.parametrize(
+    ("framework", "used"),
+    [
+        ("finelip", {"segments": [], "edges": [], "lexicons": []}),
+        ("goal", {"segments": ["given"], "edges": [], "lexicons": []}),
+        ("structxlip", {"segments": ["given"], "edges": ["canny"], "lexicons": ["colours"]}),
+    ],
+)
+def test_narrow_keeps_the_inputs_of_the_frameworks_with_the_backbone_that_matches(config, framework, used):
+    config["run"] = ["scales"]
+    config["grids"]["scales"]["frameworks"] = [framework]
+    config["backbones"]["other"] = config["backbones"]["tiny"]
+    config["segments"]["given"]["backbone"] = "other"
+    kept = narrow(config)
+    assert {section: list(kept[section]) for section in used} == used
+    assert set(kept["backbones"]) == ({"tiny", "other"} if used["segments"] else {"tiny"})
+
+
+def test_the_file_that_regions_are_read_from_is_a_source(config, tmp_path):
+    path = tmp_path / "segments.json"
+    path.write_text("[]")
+    config["segments"]["given"] = {"kind": "json", "backbone": "tiny", "options": {"path": str(path)}}
+    assert str(path) in sources(config)["files"]
+    config["run"] = ["scales"]
+    assert str(path) not in sources(config)["files"]
 
 
 def test_the_files_that_a_user_names_are_found(config):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hnclip import inputs
+from hnclip import frameworks, inputs
 from hnclip.cell import Config
 from hnclip.data.derive.entries import EdgesEntry, SegmentsEntry
 from hnclip.data.derive.lexicon import LexiconEntry
@@ -30,10 +30,26 @@ def input_problems(config: Config) -> Iterator[str]:
                 yield f"frameworks.{name}.inputs.{key}: " + unknown(key, wanted[key], config[section])
         if "edge_crops" in wanted and "edges" not in wanted:
             yield f"frameworks.{name}.inputs.edge_crops: crops of edge maps need `edges` beside them"
+    yield from _undeclared(config)
     for name, entry in config["benchmarks"].items():
         if "segments" in entry and entry["segments"] not in config["segments"]:
             yield f"benchmarks.{name}.segments: " + unknown("segments", entry["segments"], config["segments"])
     yield from _missing_segments(config)
+
+
+def _undeclared(config: Config) -> Iterator[str]:
+    """Options that a framework does not have, and inputs that it reads but its entry does not name."""
+    for name, entry in config["frameworks"].items():
+        if entry["kind"] not in frameworks.names():
+            continue
+        fields, options = frameworks.declared(entry["kind"])
+        for key in entry.get("options", {}):
+            if options is not None and key not in options:
+                yield f"frameworks.{name}.options: " + unknown("option", key, options)
+        try:
+            frameworks.check_fields(fields, entry)
+        except ValueError as error:
+            yield f"frameworks.{name}: {error}"
 
 
 def _missing_segments(config: Config) -> Iterator[str]:

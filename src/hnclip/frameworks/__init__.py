@@ -1,6 +1,9 @@
 """The fine-tuning frameworks, one a file; the file's name is the config's `kind`."""
 
+import ast
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -28,6 +31,22 @@ def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
     if len(found) != 1:
         raise ValueError(f"{module.__file__} must define one framework, not {len(found)}")
     return found[0](backbone, from_dict(found[0].Options, options, f"options of framework {kind}"))
+
+
+def declared(kind: str) -> tuple[tuple[str, ...], list[str] | None]:
+    """What a framework's file says, read without loading torch: the fields it reads, and the names of its options.
+
+    No fields and no options (None) where the file names none of its own and has them from elsewhere.
+    """
+    fields, options = (), None
+    source = Path(find_spec(f"hnclip.frameworks.{kind}").origin).read_text(encoding="utf-8")
+    for found in (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)):
+        if found.name == "Options":
+            options = [node.target.id for node in found.body if isinstance(node, ast.AnnAssign)]
+        for node in found.body:
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "fields":
+                fields = ast.literal_eval(node.value)
+    return fields, options
 
 
 def check_fields(fields: tuple[str, ...], entry: dict[str, Any]) -> None:
