@@ -23,7 +23,7 @@ def main() -> None:
     batch = {"image": torch.from_numpy(pixels), "text": ids_NT, "text_length": length_N}
     framework = create("longclip", backbone_from(TINY), {}).train()
     update = optimiser(framework)
-    step = Step(torch.arange(options.batch), 0, 1)
+    step = Step(torch.arange(options.batch), 0, 1, 0.0)
 
     def step_with(entry: LossEntry):
         loss = contrastive(entry, torch.Generator())

@@ -40,7 +40,7 @@ def main() -> None:
     theirs = deepcopy(backbone.clip).train()
     framework = create("longclip", backbone, {}).train()
     loss = contrastive(LossEntry(), torch.Generator())
-    step = Step(torch.arange(options.batch), 0, 1)
+    step = Step(torch.arange(options.batch), 0, 1, 0.0)
     our_optimiser, their_optimiser = optimiser(framework), optimiser(theirs)
 
     def ours() -> None:
