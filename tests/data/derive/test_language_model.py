@@ -71,6 +71,12 @@ def test_each_caption_is_asked_once_and_kept(server, tmp_path, monkeypatch):
     assert len(server.asked) == 4
 
 
+def test_equal_captions_are_asked_once(server, tmp_path):
+    captions = ["a red dog"] * 40 + ["a red cat"]
+    assert rewrite(captions, model(server), ("colours",), tmp_path) == ["a dog"] * 40 + ["a cat"]
+    assert len(server.asked) == 2
+
+
 def test_the_key_comes_from_the_environment_and_is_kept_nowhere(server, tmp_path, monkeypatch):
     monkeypatch.setenv(KEY, "hidden")
     rewrite(["a red dog"], model(server), ("colours",), tmp_path)

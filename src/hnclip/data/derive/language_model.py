@@ -59,10 +59,13 @@ def rewrite(captions: list[str], model: LanguageModel, kinds: tuple[str, ...], f
     Raises ValueError naming the captions that have no answer after some tries; it stops at the first group with one.
     """
     prompt = model.prompt.replace("{kinds}", " or ".join(kinds))
+    first: dict[str, int] = {}
+    for row, caption in enumerate(captions):
+        first.setdefault(caption, row)  # once a text: two threads must not write the same answer
+    numbered = [(row, caption) for caption, row in first.items()]
     with ThreadPoolExecutor(model.parallel) as pool:
-        numbered = list(enumerate(captions))
-        for start in range(0, len(numbered), 16 * model.parallel):
-            group = numbered[start : start + 16 * model.parallel]
+        for start in range(0, len(numbered), GROUP * model.parallel):
+            group = numbered[start : start + GROUP * model.parallel]
             failed = [fault for fault in pool.map(lambda item: _fetch(*item, model, prompt, folder), group) if fault]
             if failed:
                 more = f"\n  and {len(failed) - SHOWN} more" if len(failed) > SHOWN else ""
