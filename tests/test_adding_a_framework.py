@@ -37,6 +37,16 @@ def test_one_file_and_one_entry_train_a_new_framework(tmp_path, edge_pairs):
     assert (terms["lr"] <= ENTRY["recipe"]["lr"]).all()
 
 
+def test_what_a_file_has_from_another_framework_is_left_to_the_trainer(tmp_path, monkeypatch):
+    (tmp_path / "on_goal.py").write_text(
+        "from hnclip.frameworks import goal\n\n\n"
+        "class Options(goal.Options):\n    edge_weight: float = 1.0\n\n\n"
+        'class OnGoal(goal.Goal):\n    fields = (*goal.Goal.fields, "edge")\n'
+    )
+    monkeypatch.setattr(frameworks, "__path__", [*frameworks.__path__, str(tmp_path)])
+    assert frameworks.declared("on_goal") == ((), None)
+
+
 def test_the_document_names_every_field():
     named = set(re.findall(r"`(\w+)`", TEXT))
     assert {*ALWAYS, *(field for fields in FIELDS.values() for field in fields)} <= named

@@ -1,6 +1,7 @@
 """The fine-tuning frameworks, one a file; the file's name is the config's `kind`."""
 
 import ast
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,16 +37,17 @@ def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
 def declared(kind: str) -> tuple[tuple[str, ...], list[str] | None]:
     """What a framework's file says, read without loading torch: the fields it reads, and the names of its options.
 
-    No fields and no options (None) where the file names none of its own and has them from elsewhere.
+    No fields and no options (None) where the file does not spell them out but has them, or some, from elsewhere.
     """
     fields, options = (), None
     source = Path(find_spec(f"hnclip.frameworks.{kind}").origin).read_text(encoding="utf-8")
     for found in (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)):
-        if found.name == "Options":
+        if found.name == "Options" and not found.bases:
             options = [node.target.id for node in found.body if isinstance(node, ast.AnnAssign)]
         for node in found.body:
             if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "fields":
-                fields = ast.literal_eval(node.value)
+                with suppress(ValueError):  # no literal, such as (*Goal.fields, "edge")
+                    fields = ast.literal_eval(node.value)
     return fields, options
 
 

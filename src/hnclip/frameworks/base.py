@@ -36,7 +36,7 @@ class Framework(nn.Module, ABC):
     `encode` treats rows alone, so a batch may be encoded in chunks; `losses` compares rows and sees only what
     `encode` returned. A framework calls the `contrastive` it is handed for the global image-caption term, the one
     that a study boosts, and imports `info_nce` for pairs that stay plain. `fields` names what `encode` reads of a
-    batch (hnclip.data.fields lists all there is).
+    batch (hnclip.inputs.FIELDS lists what further inputs bring).
     """
 
     fields: ClassVar[tuple[str, ...]] = ("image", "text", "text_length")
