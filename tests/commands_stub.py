@@ -20,6 +20,8 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
             return [last / name for name in ("weights.safetensors", "log.parquet", "run.json", "ranks.parquet")]
         case "hnclip.data.pixels" | "hnclip.data.tokens" | "hnclip.evaluate":
             return [last]
+        case _ if module.startswith("hnclip.data.derive."):
+            return [Path(name) for name in arguments[-2:]]
         case "hnclip.report.collect":
             return [last / f"{name}.parquet" for name in ("ranks", "epochs", "runs")]
         case "hnclip.report.tables":

@@ -210,6 +210,27 @@ def test_a_failure_after_a_change_of_own_captions_leaves_no_stale_tables(own, co
     assert own.jobs(OWN) == set()
 
 
+def test_a_failure_after_a_change_of_further_inputs_leaves_no_stale_tables(tmp_path):
+    grid = {**OVERLAY["grids"]["some"], "frameworks": ["structxlip"], "losses": ["infonce"], "transfer": []}
+    study, before = Study(tmp_path), changed(grids={"some": grid})
+    study.snakemake(before)
+    assert study.jobs(before) == set()
+    after = {**before, "lexicons": {"colours": {"remove": ["materials"]}}}
+    (tmp_path / "fails").write_text("hnclip.data.derive.lexicon")
+    study.snakemake(after, fails=True)
+    (tmp_path / "fails").unlink()
+    wanted = {"Captions of scenes/train filtered by colours", "Training tiny/scenes/structxlip/infonce/s1"}
+    assert wanted | {"Collecting the ranks of study dag", "Writing tables", "Drawing figures"} <= study.jobs(after)
+
+
+def test_an_entry_may_have_the_name_of_a_file(study):
+    overlay = changed(edges={"config": {"kind": "canny", "low": 1, "high": 2}})
+    overlay["frameworks"] = {
+        "longclip": {"kind": "structxlip", "inputs": {"edges": "config", "edge_crops": 1, "lexicon": "none"}}
+    }
+    assert "Edge maps of scenes/train by config" in study.jobs(overlay)
+
+
 def test_the_way_out_that_the_readme_names_for_replaced_images_prepares_and_trains(own):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "--configfile my_study.yaml -R prepare_own`" in readme

@@ -119,7 +119,7 @@ def make_inputs(record: dict[str, str], framework: dict[str, Any], transform: di
     paths = inputs.paths(framework, str(manifest.with_suffix("")), "given", "16", "clip-248")
     tokens, canny = {"tokenizer": "clip", "context": 248}, {"kind": "canny", "low": 100, "high": 200}
     regions = Path(paths.get("segments", ""))
-    captions = manifest.with_suffix(".lexicon.parquet")
+    captions = Path(paths.get("lexicon", ""))
     makers = {
         "first_sentence": (first_sentence, manifest, tokens),
         "segments": (segments, manifest, {"kind": "given", "backbone": BACKBONE, "options": {}}),
@@ -127,10 +127,9 @@ def make_inputs(record: dict[str, str], framework: dict[str, Any], transform: di
         "sentences": (sentences, manifest, regions, tokens),
         "edges": (edges, manifest, canny, transform),
         "edge_crops": (edge_crops, manifest, regions, canny, transform, INPUTS["edge_crops"]),
+        "lexicon": (lexicon, manifest, {"remove": ["colours"]}),
         "filtered": (filtered, captions, tokens),
     }
-    if "filtered" in paths:
-        lexicon.write(manifest, {"remove": ["colours"]}, captions, captions.with_suffix(".json"))
     for key, path in paths.items():
         maker, *given = makers[key]
         maker.write(*given, Path(path), Path(inputs.record_path(path)))

@@ -15,6 +15,7 @@ sys.path.insert(0, str(SOURCE))
 
 from hnclip import cell as cells  # noqa: E402
 from hnclip import check as checks  # noqa: E402
+from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
 
 TABLES = ("main", "differences", "fractions", "plugin", "efficiency")
@@ -132,7 +133,8 @@ def cell_inputs(wildcards):
     if cells.needs_embeddings(config, cell):
         split = config["benchmarks"][cell.train]["train"]
         files.append(cells.embeddings_path(cell.backbone, cell.train, split))
-    files += cells.input_paths(config, cell).values()
+    for path in cells.input_paths(config, cell).values():
+        files += [path, inputs.record_path(path)]
     return files + studies.weights_files(config, cell.backbone)
 
 
@@ -167,13 +169,14 @@ def study_sources(wildcards):
 def collected(wildcards):
     """Everything that the study's tables are made from.
 
-    The manifests are among it for Snakemake alone: a failed preparation takes them away, and a missing file is made
-    again only for a job that reads it itself.
+    Manifests and further inputs are among it for Snakemake alone: a job that failed took its files away, and a
+    missing file is made again only for a job that reads it itself.
     """
     record = studies.record(config)
     files = [
         cells.manifest_path(name, split) for name in studies.narrow(config)["benchmarks"] for split in splits(name)
     ]
+    files += sorted({path for cell in cells.grid(config) for path in cells.input_paths(config, cell).values()})
     files += [entry["ranks"] for entry in record["zero_shot"]]
     for entry in record["cells"]:
         files += [f"{entry['run']}/{name}" for name in ("run.json", "log.parquet", "ranks.parquet")] + entry["eval"]
@@ -197,7 +200,7 @@ NAME = "[A-Za-z0-9][A-Za-z0-9_-]*"
 wildcard_constraints:
     study=re.escape(str(config.get("study"))),
     backbone=NAME,
-    benchmark=NAME,
+    benchmark=rf"(?!(?:{'|'.join(checks.CONFIG_FOLDERS)})/){NAME}",
     split=NAME,
     cell=rf"{NAME}/{NAME}/{NAME}/{NAME}/f\d{{3}}/s\d+",
     transform=r"\d+-[a-z]+-[a-z]+-[a-z]+",

@@ -11,7 +11,7 @@ from hnclip.options import unknown
 Config = dict[str, Any]
 
 ALWAYS = ("image", "text", "text_length")
-# What an input brings to a batch, and the files that it is read from.
+# What an input brings to a batch, and the files that it is read from or made by way of.
 FIELDS = {
     "first_sentence": ("short_text", "short_length"),
     "crops": ("crop", "crop_box", "crop_text", "crop_text_length", "has_crop", "span"),
@@ -24,7 +24,7 @@ FILES = {
     "crops": ("segments", "crops", "sentences"),
     "edges": ("edges",),
     "edge_crops": ("segments", "edge_crops"),
-    "lexicon": ("filtered",),
+    "lexicon": ("lexicon", "filtered"),
 }
 
 
@@ -62,6 +62,7 @@ def paths(framework: Config, root: str, segments: str | None, transform: str, to
         "sentences": f"{root}.{segments}.{tokens}.sentences.npz",
         "edges": f"{root}.{edges}.{transform}.edges.npy",
         "edge_crops": f"{root}.{edges}.{segments}.{crops}.{transform}.edge_crops.npy",
+        "lexicon": f"{root}.{lexicon}.lexicon.parquet",
         "filtered": f"{root}.{lexicon}.{tokens}.filtered.npz",
     }
     return {key: known[key] for name in FILES if name in inputs for key in FILES[name]}

@@ -56,7 +56,7 @@ class Trainer:
         if self.recipe.precision == "16-mixed" and device().type == "cpu":
             raise ValueError("recipe: precision 16-mixed needs a GPU; on a CPU take bf16-mixed or 32-true")
         self.fabric = Fabric(accelerator=device().type, devices=1, precision=self.recipe.precision)
-        self.baseline_memory = resident_memory()
+        baseline = resident_memory()
         self.train = open_split(config["data"]["train"], config["framework"], config["backbone"]["transform"])
         self.evaluated = [open_split(record) for record in (config["data"]["validation"], *config["data"]["test"])]
         self.images = subset(self.train.image_ids, config["fraction"], self.seed)
@@ -67,6 +67,7 @@ class Trainer:
             groups, weight_decay=self.recipe.weight_decay, betas=tuple(self.recipe.betas), fused=True
         )
         self.model, self.optimiser = self.fabric.setup(self.framework, optimiser)
+        self.costs = costs(self.optimiser, baseline, config["data"]["train"])
         self.scaler = getattr(self.fabric._precision, "scaler", None)
         self.generator = torch.Generator(device=self.fabric.device)
         self.contrastive = self._contrastive()
@@ -219,7 +220,6 @@ class Trainer:
 
     def _write(self, ranks: pd.DataFrame) -> None:
         record = run_record(self.origin, self.fabric.device, self.progress, [self.train, *self.evaluated])
-        record |= costs(self.optimiser, self.baseline_memory, self.config["data"]["train"])
         save_backbone(
             self.folder / "weights.safetensors",
             self.framework.trained_backbone(),
@@ -228,7 +228,7 @@ class Trainer:
         )
         write_rows(self.folder / "log.parquet", self.progress.rows)
         write_rows(self.folder / "ranks.parquet", ranks)
-        write_json(self.folder / "run.json", record)
+        write_json(self.folder / "run.json", {**record, **self.costs})
 
 
 def main(config: Path, folder: Path) -> None:
