@@ -87,6 +87,14 @@ def test_the_file_that_regions_are_read_from_is_a_source(config, tmp_path):
     assert str(path) not in sources(config)["files"]
 
 
+def test_the_files_of_a_model_in_a_folder_are_sources_and_one_of_the_hub_has_none(config, tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    config["segments"]["given"] = {"kind": "sam", "backbone": "tiny", "options": {"model": str(tmp_path)}}
+    assert list(sources(config)["files"]) == [str(tmp_path / "model.safetensors")]
+    config["segments"]["given"]["options"]["model"] = "facebook/sam-vit-huge"
+    assert sources(config)["files"] == {}
+
+
 def test_the_files_that_a_user_names_are_found(config):
     config["benchmarks"]["own"] = {"options": {"captions": "a b.csv", "images": "é", "split_lists": {"train": "t.txt"}}}
     config["backbones"]["mine"] = {"kind": "checkpoint", "weights": "w.safetensors"}

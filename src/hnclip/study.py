@@ -73,10 +73,15 @@ def user_files(config: Config, benchmark: str) -> list[str]:
 
 
 def segments_files(config: Config, segments: str) -> list[str]:
-    """The user's own file that regions are read from, if any."""
+    """The user's own files that regions are read from or found with, if any; a model of the hub is none."""
     entry = config["segments"][segments]
-    path = entry.get("options", {}).get("path")
-    return [path] if entry["kind"] == "json" and isinstance(path, str) else []
+    path = entry.get("options", {}).get({"json": "path", "sam": "model"}.get(entry["kind"]))
+    if not isinstance(path, str):
+        return []
+    if entry["kind"] == "sam":
+        found = sorted(Path(path).iterdir()) if Path(path).is_dir() else []
+        return [str(file) for file in found if file.is_file()]
+    return [path]
 
 
 def weights_files(config: Config, backbone: str) -> list[str]:
