@@ -1,18 +1,16 @@
 """A person's own images with captions: read, checked whole, split."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from hnclip.data.assign import by_hash, by_lists
 from hnclip.data.captions import Table, read_table, require
 from hnclip.data.folder_checks import Row, check_leaks, check_rows, look_at_images, read_rows
 from hnclip.data.manifest import write_manifest
+from hnclip.data.prepared_rows import manifest_rows, print_summary, tell
 from hnclip.data.problems import FEW_IMAGES, Problems, few_images
-from hnclip.data.sentences import split_sentences
 from hnclip.options import from_dict
 
 
@@ -81,15 +79,11 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     facts = look_at_images(rows, problems)
     check_leaks(rows, facts, problems, warnings)
     problems.stop(f"the data of {wanted.captions} cannot be used", Path(folder) / "problems.txt")
-    for line in warnings.lines(5):
-        print(f"warning: {line}")
-    record = Path(folder) / "warnings.txt"
-    if warnings.keep(f"the data of {wanted.captions} can be used; worth a look:", record):
-        print(f"warning: the whole list is in {record}")
+    tell(warnings, f"the data of {wanted.captions} can be used; worth a look:", Path(folder) / "warnings.txt")
     for split in dict.fromkeys([*splits(options), *(row.split for row in rows)]):
         chosen = [row for row in rows if row.split == split]
-        _print_summary(split, chosen, wanted.long_words)
-        write_manifest(Path(folder) / f"{split}.parquet", _manifest_rows(chosen, facts))
+        print_summary(split, chosen, wanted.long_words)
+        write_manifest(Path(folder) / f"{split}.parquet", manifest_rows(chosen, facts))
 
 
 def assign(wanted: Options, table: Table, problems: Problems, warnings: Problems) -> list[Row]:
@@ -111,39 +105,3 @@ def assign(wanted: Options, table: Table, problems: Problems, warnings: Problems
     if not rows:
         problems.add("the table has no usable row", str(table.path))
     return rows
-
-
-def _manifest_rows(rows: list[Row], facts: dict[Path, tuple[str, int, int]]) -> list[dict[str, Any]]:
-    """One row a caption; captions of one image come together, images in the order of the table."""
-    by_image: dict[str, list[Row]] = {}
-    for row in rows:
-        by_image.setdefault(row.id, []).append(row)
-    made = []
-    for row in (row for group in by_image.values() for row in group):
-        sentences = split_sentences(row.caption)
-        sha256, width, height = facts[row.path]
-        made.append(
-            {
-                "id": row.id,
-                "image": str(row.path),
-                "caption": row.caption,
-                "sentences": sentences,
-                "boxes": [None] * len(sentences),
-                "family": row.family,
-                "split": row.split,
-                "width": width,
-                "height": height,
-                "sha256": sha256,
-            }
-        )
-    return made
-
-
-def _print_summary(split: str, rows: Iterable[Row], long_words: int) -> None:
-    words = [len(row.caption.split()) for row in rows]
-    over = sum(count > long_words for count in words) / len(words)
-    images = len({row.id for row in rows})
-    print(
-        f"{split}: {images} images, {len(words)} captions of {median(words):.0f} words (median), "
-        f"{over:.1%} over {long_words} words"
-    )

@@ -1,0 +1,103 @@
+"""Captions with their images and splits become the manifests of a benchmark, every image looked at first."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from hnclip.data.captions import visible
+from hnclip.data.folder_checks import Facts, Row, check_leaks, check_rows, look_at_images
+from hnclip.data.manifest import write_manifest
+from hnclip.data.problems import FEW_IMAGES, Problems, few_images
+from hnclip.data.sentences import split_sentences
+
+LONG_WORDS = 180  # about 248 tokens
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One caption of one image; pairs of one image share its id. `family`: images that belong together, or none."""
+
+    id: str
+    image: Path
+    caption: str
+    split: str
+    family: str | None = None
+
+
+def write_splits(folder: Path, rows: list[Pair], splits: list[str], problems: Problems | None = None) -> None:
+    """Look at every image, then write `folder/SPLIT.parquet` for each of the splits.
+
+    `problems`: faults that were found before. Raises ValueError naming them and every other: ids of two images or in
+    two splits, repeated or empty captions, images that cannot be read, splits with fewer than 2 images. The whole list
+    is then in `folder/problems.txt`, and nothing is written. The same image under two ids is published so: it goes to
+    `folder/warnings.txt`.
+    """
+    problems, warnings = problems or Problems(), Problems()
+    table = [Row(f"image {row.id}", row.id, Path(row.image).absolute(), *_rest(row)) for row in rows]
+    for row in table:
+        if row.split not in splits:
+            problems.add(f"rows in a split that the benchmark does not have ({', '.join(splits)})", f"{row.id!r}")
+        if not visible(row.caption):
+            problems.add("empty captions", row.id)
+    check_rows(table, problems, warnings)
+    facts = look_at_images(table, problems)
+    check_leaks(table, facts, warnings, warnings)
+    for line in few_images({split: len({row.id for row in table if row.split == split}) for split in splits}):
+        problems.add(FEW_IMAGES, line)
+    problems.stop("the data of this benchmark cannot be used", Path(folder) / "problems.txt")
+    tell(warnings, "the data of this benchmark can be used; worth a look:", Path(folder) / "warnings.txt")
+    for split in splits:
+        chosen = [row for row in table if row.split == split]
+        print_summary(split, chosen, LONG_WORDS)
+        write_manifest(Path(folder) / f"{split}.parquet", manifest_rows(chosen, facts))
+
+
+def _rest(row: Pair) -> tuple[str, str, str]:
+    return row.caption, row.family or row.id, row.split
+
+
+def tell(warnings: Problems, what: str, record: Path) -> None:
+    """Print the first of each kind of warning; the whole list goes to `record`."""
+    for line in warnings.lines(5):
+        print(f"warning: {line}")
+    if warnings.keep(what, record):
+        print(f"warning: the whole list is in {record}")
+
+
+def manifest_rows(rows: list[Row], facts: Facts) -> list[dict[str, Any]]:
+    """One row a caption; captions of one image come together, images in the order of the table."""
+    by_image: dict[str, list[Row]] = {}
+    for row in rows:
+        by_image.setdefault(row.id, []).append(row)
+    made = []
+    for row in (row for group in by_image.values() for row in group):
+        sentences = split_sentences(row.caption)
+        sha256, width, height = facts[row.path]
+        made.append(
+            {
+                "id": row.id,
+                "image": str(row.path),
+                "caption": row.caption,
+                "sentences": sentences,
+                "boxes": [None] * len(sentences),
+                "family": row.family,
+                "split": row.split,
+                "width": width,
+                "height": height,
+                "sha256": sha256,
+            }
+        )
+    return made
+
+
+def print_summary(split: str, rows: Iterable[Row], long_words: int) -> None:
+    """Print how many images and captions a split has, and how long they are."""
+    words = [len(row.caption.split()) for row in rows]
+    over = sum(count > long_words for count in words) / len(words)
+    images = len({row.id for row in rows})
+    print(
+        f"{split}: {images} images, {len(words)} captions of {median(words):.0f} words (median), "
+        f"{over:.1%} over {long_words} words"
+    )
