@@ -220,6 +220,23 @@ def test_a_benchmark_without_regions_is_named_where_a_framework_of_the_study_nee
     assert "benchmarks.scenes: framework 'goal' needs regions: name its `segments`" in message(config)
     config["run"] = ["scales"]
     check(config, SCHEMA)  # nothing of this study needs them
+    config["recipe"]["train_filter"] = "local_pairs"
+    assert "benchmarks.scenes: framework 'longclip' needs regions" in message(config)
+
+
+def test_a_benchmark_may_be_only_for_tests_and_have_no_validation(config):
+    config["benchmarks"]["scenes"]["validation"] = None
+    del config["benchmarks"]["scenes-long"]["train"], config["benchmarks"]["scenes-long"]["validation"]
+    config["grids"]["main"]["transfer"] = ["scenes-long"]
+    check(config, SCHEMA)
+    config["grids"]["main"]["train"] = ["scenes-long"]
+    assert "grids.main.train: benchmark 'scenes-long' has no `train` split" in message(config)
+
+
+@pytest.mark.parametrize(("kind", "key"), [("json", "path"), ("sam", "model")])
+def test_what_regions_are_made_with_and_is_not_there_is_named(config, kind, key):
+    config["segments"]["given"] = {"kind": kind, "backbone": "tiny", "options": {key: "./none"}}
+    assert "segments.given.options: there is no file or folder ./none" in message(config)
 
 
 def test_a_benchmark_may_not_take_the_name_of_a_shared_folder(config):

@@ -128,7 +128,7 @@ def test_weights_save_and_load_to_the_same_outputs(tmp_path, kind, monkeypatch):
     write = train.Trainer._write
 
     def keep(trainer, ranks):
-        split = trainer.evaluated[-1]
+        split = trainer.tests[-1]
         kept["before"] = encode_split(trainer.framework.backbone, split, 4)
         kept["start"] = encode_split(backbone_from(BACKBONE), split, 4)
         write(trainer, ranks)

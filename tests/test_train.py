@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file
-from world import entry_of, make_cell
+from world import entry_of, make_cell, make_crops, make_inputs
 
 from hnclip import train
 from hnclip.checkpoint import Progress
-from hnclip.data.sample import epoch_batches
+from hnclip.data.derive.segment_table import read_segments, write_segments
+from hnclip.data.sample import epoch_batches, subset
 from hnclip.data.tokens import tokenize, write_tokens
 from hnclip.frameworks import names
 from hnclip.frameworks.base import Step
@@ -282,3 +283,32 @@ def test_fp16_is_refused_where_no_gpu_is(tmp_path):
 def test_bf16_keeps_fp32_masters(tmp_path):
     run = trained(tmp_path, recipe={"precision": "bf16-mixed", "epochs": 1})
     assert {tensor.dtype for tensor in weights(run).values()} == {torch.float32}
+
+
+def test_without_a_validation_split_nothing_is_watched(tmp_path):
+    config, run = make_cell(tmp_path)
+    record = read_json(config)
+    record["data"]["validation"] = None
+    Trainer(record, run).run()
+    log = pd.read_parquet(run / "log.parquet")
+    assert set(log.loc[log["kind"] == "eval", "target"]) == {"world/test"}
+    assert same(weights(run), weights(trained(tmp_path / "watched")))
+
+
+def test_a_filter_leaves_out_images_without_a_region_in_every_framework(tmp_path):
+    images = {}
+    for kind in ("longclip", "goal"):
+        recipe = {"train_filter": "local_pairs"}
+        config, run = make_cell(tmp_path / kind, framework=entry_of(kind), recipe=recipe, fraction=50)
+        record = read_json(config)
+        if kind == "longclip":
+            make_inputs(record["data"]["train"], entry_of("goal"))
+        path = Path(record["data"]["train"]["segments"])
+        regions = read_segments(path)
+        write_segments(path, regions[~regions["id"].isin(["train-2", "train-5", "train-7"])])
+        if kind == "goal":  # made from the regions
+            make_crops(record["data"]["train"])
+        trainer = Trainer(record, run)
+        images[kind] = [trainer.train.image_ids[image] for image in trainer.images]
+    kept = [name for name in trainer.train.image_ids if name not in ("train-2", "train-5", "train-7")]
+    assert images["longclip"] == images["goal"] == [kept[index] for index in subset(kept, 50, 0)]

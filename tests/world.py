@@ -50,6 +50,7 @@ RECIPE = {
     "checkpoint_every": 3,
     "eval_batch": 8,
     "threads": 1,
+    "train_filter": "none",
     "version": 1,
 }
 
@@ -134,6 +135,17 @@ def make_inputs(record: dict[str, str], framework: dict[str, Any], transform: di
         maker, *given = makers[key]
         maker.write(*given, Path(path), Path(inputs.record_path(path)))
     record.update(paths)
+
+
+def make_crops(record: dict[str, str]) -> None:
+    """The crops and sentences of a split's regions once more, after a change of its regions."""
+    manifest, regions, tokens = (
+        Path(record["manifest"]),
+        Path(record["segments"]),
+        {"tokenizer": "clip", "context": 248},
+    )
+    for maker, key, options in ((crops, "crops", TRANSFORM), (sentences, "sentences", tokens)):
+        maker.write(manifest, regions, options, Path(record[key]), Path(inputs.record_path(record[key])))
 
 
 def make_cell(folder: Path, **changes: Any) -> tuple[Path, Path]:

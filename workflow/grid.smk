@@ -53,8 +53,7 @@ def gpus(wildcards):
 
 
 def splits(benchmark):
-    entry = config["benchmarks"][benchmark]
-    return list(dict.fromkeys([entry["train"], entry["validation"], *entry["test"]]))
+    return cells.all_splits(config["benchmarks"][benchmark])
 
 
 def benchmark_record(wildcards):
@@ -129,7 +128,7 @@ def cell_record(wildcards):
 def cell_inputs(wildcards):
     """Every file that a cell reads beside its config: the data, a checkpoint, the frozen backbone's embeddings."""
     cell = parsed(wildcards)
-    files = cells.data_files(config, cell.backbone, cell.train, cells.cell_splits(config, cell.train))
+    files = cells.data_files(config, cell.backbone, cell.train, splits(cell.train))
     if cells.needs_embeddings(config, cell):
         split = config["benchmarks"][cell.train]["train"]
         files.append(cells.embeddings_path(cell.backbone, cell.train, split))

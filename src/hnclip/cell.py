@@ -133,22 +133,26 @@ def test_splits(config: Config, benchmark: str) -> list[str]:
     return list(config["benchmarks"][benchmark]["test"])
 
 
-def cell_splits(config: Config, benchmark: str) -> list[str]:
-    """Every split of its benchmark that a cell reads: trained on, watched each epoch, tested on."""
-    entry = config["benchmarks"][benchmark]
-    return [entry["train"], entry["validation"], *entry["test"]]
+def all_splits(entry: Config) -> list[str]:
+    """The splits that a benchmark's entry names: trained on and watched each epoch, if any, and tested on."""
+    named = [entry.get("train"), entry.get("validation"), *entry["test"]]
+    return [split for split in dict.fromkeys(named) if split is not None]
+
+
+def recipe_of(config: Config, cell: Cell) -> Config:
+    """The common recipe with what the cell's framework has of its own."""
+    return {**config["recipe"], **config["frameworks"][cell.framework].get("recipe", {})}
 
 
 def input_paths(config: Config, cell: Cell) -> dict[str, str]:
-    """The files of the further inputs that this cell's framework trains on, by what they hold."""
+    """The files that this cell's training reads beside images and captions, by what they hold."""
     benchmark, backbone = config["benchmarks"][cell.train], config["backbones"][cell.backbone]
-    return inputs.paths(
-        config["frameworks"][cell.framework],
-        manifest_path(cell.train, benchmark["train"]).removesuffix(".parquet"),
-        benchmark.get("segments"),
-        transform_name(backbone["transform"]),
-        tokens_name(backbone),
-    )
+    root = manifest_path(cell.train, benchmark["train"]).removesuffix(".parquet")
+    names = (benchmark.get("segments"), transform_name(backbone["transform"]), tokens_name(backbone))
+    found = inputs.paths(config["frameworks"][cell.framework], root, *names)
+    if inputs.filters_by_segments(recipe_of(config, cell)):
+        found["segments"] = inputs.segments_path(root, benchmark["segments"])
+    return found
 
 
 def needs_embeddings(config: Config, cell: Cell) -> bool:
@@ -159,14 +163,14 @@ def needs_embeddings(config: Config, cell: Cell) -> bool:
 def resolve(config: Config, cell: Cell) -> Config:
     """What this cell depends on and nothing else; the record its training reads."""
     benchmark = config["benchmarks"][cell.train]
-    framework = dict(config["frameworks"][cell.framework])
-    recipe = {**config["recipe"], **framework.pop("recipe", {})}
+    framework = {key: value for key, value in config["frameworks"][cell.framework].items() if key != "recipe"}
+    validation = benchmark.get("validation")
     data = {
         "train": {
             **data_paths(config, cell.backbone, cell.train, benchmark["train"]),
             **input_paths(config, cell),
         },
-        "validation": data_paths(config, cell.backbone, cell.train, benchmark["validation"]),
+        "validation": validation and data_paths(config, cell.backbone, cell.train, validation),
         "test": [data_paths(config, cell.backbone, cell.train, split) for split in benchmark["test"]],
     }
     if needs_embeddings(config, cell):
@@ -178,6 +182,6 @@ def resolve(config: Config, cell: Cell) -> Config:
         "backbone": config["backbones"][cell.backbone],
         "framework": framework,
         "loss": config["losses"][cell.loss],
-        "recipe": recipe,
+        "recipe": recipe_of(config, cell),
         "data": data,
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hnclip import frameworks
-from hnclip.cell import Config
+from hnclip.cell import Config, all_splits
 from hnclip.check_inputs import input_problems
 from hnclip.data import prepare
 from hnclip.options import from_dict, unknown
@@ -145,6 +145,8 @@ def _names(config: Config) -> Iterator[str]:
             for name in axes.get(axis, []):
                 if name not in config[section]:
                     yield f"grids.{grid}.{axis}: " + unknown(SINGULAR[section], name, config[section])
+                elif axis == "train" and config[section][name].get("train") is None:
+                    yield f"grids.{grid}.train: benchmark {name!r} has no `train` split to train on"
     for name in config["benchmarks"]:
         if name in CONFIG_FOLDERS:
             yield f"benchmarks.{name}: results/data/{name} holds what benchmarks share; choose another name"
@@ -169,10 +171,11 @@ def _entries(config: Config) -> Iterator[str]:
         if entry["boost"] == "none" and "gamma" in entry:
             yield f"losses.{name}.gamma: there is no boost that reads it"
     for name, entry in config["benchmarks"].items():
-        if entry["train"] in [entry["validation"], *entry["test"]]:
-            yield f"benchmarks.{name}: split {entry['train']!r} is trained on and evaluated on"
-        elif entry["validation"] in entry["test"]:
-            yield f"benchmarks.{name}: split {entry['validation']!r} is tested on, and choices are made on it"
+        train, validation = entry.get("train"), entry.get("validation")
+        if train is not None and train in [validation, *entry["test"]]:
+            yield f"benchmarks.{name}: split {train!r} is trained on and evaluated on"
+        elif validation in entry["test"]:
+            yield f"benchmarks.{name}: split {validation!r} is tested on, and choices are made on it"
 
 
 def _recipes(config: Config) -> Iterator[str]:
@@ -197,7 +200,7 @@ def _files(config: Config) -> Iterator[str]:
     for name in used["segments"]:
         for path in segments_files(config, name):
             if not Path(path).is_file():
-                yield f"segments.{name}.options.path: there is no file {path}"
+                yield f"segments.{name}.options: there is no file or folder {path}"
     for name in used["backbones"]:
         for path in weights_files(config, name):
             if not Path(path).is_file():
@@ -212,6 +215,6 @@ def _files(config: Config) -> Iterator[str]:
         except (ValueError, OSError) as error:
             yield f"benchmarks.{name}: {error}"
             continue
-        for split in dict.fromkeys([entry["train"], entry["validation"], *entry["test"]]):
+        for split in all_splits(entry):
             if split not in found:
                 yield f"benchmarks.{name}: " + unknown("split", split, found)

@@ -53,11 +53,13 @@ def _undeclared(config: Config) -> Iterator[str]:
 
 
 def _missing_segments(config: Config) -> Iterator[str]:
-    """Benchmarks without regions that a framework of the study wants to train on."""
+    """Benchmarks without regions that a framework of the study trains on or filters by."""
     found = set()
     for grid in (config["grids"][name] for name in config["run"] if name in config["grids"]):
         for framework in (name for name in grid["frameworks"] if name in config["frameworks"]):
-            if inputs.needs_segments(config["frameworks"][framework]):
+            entry = config["frameworks"][framework]
+            filters = inputs.filters_by_segments({**config["recipe"], **entry.get("recipe", {})})
+            if inputs.needs_segments(entry) or filters:
                 trained = {name: config["benchmarks"][name] for name in grid["train"] if name in config["benchmarks"]}
                 found |= {(name, framework) for name, entry in trained.items() if "segments" not in entry}
     for name, framework in sorted(found):

@@ -57,7 +57,7 @@ def paths(framework: Config, root: str, segments: str | None, transform: str, to
     edges, crops, lexicon = inputs.get("edges"), inputs.get("edge_crops"), inputs.get("lexicon")
     known = {
         "first_sentence": f"{root}.{tokens}.first.npz",
-        "segments": f"{root}.{segments}.segments.parquet",
+        "segments": segments_path(root, segments),
         "crops": f"{root}.{segments}.{transform}.crops.npy",
         "sentences": f"{root}.{segments}.{tokens}.sentences.npz",
         "edges": f"{root}.{edges}.{transform}.edges.npy",
@@ -66,6 +66,16 @@ def paths(framework: Config, root: str, segments: str | None, transform: str, to
         "filtered": f"{root}.{lexicon}.{tokens}.filtered.npz",
     }
     return {key: known[key] for name in FILES if name in inputs for key in FILES[name]}
+
+
+def segments_path(root: str, segments: str | None) -> str:
+    """The regions of a split."""
+    return f"{root}.{segments}.segments.parquet"
+
+
+def filters_by_segments(recipe: Config) -> bool:
+    """True where images without a region that matches a sentence are left out of training, in every framework alike."""
+    return recipe.get("train_filter") == "local_pairs"
 
 
 def record_path(path: str) -> str:

@@ -14,7 +14,8 @@ class Recipe:
     `batch` is what one loss sees. `accumulate` adds the gradients of so many batches before a step: no pair gains a
     negative. `chunk` encodes a batch in parts of so many rows and still takes the exact gradient of the whole.
     `warmup` is the share of the run's steps in which the rate rises; `scale_clamp` bounds the log of the inverse
-    temperature after each step, null leaves it free; `version` is bumped when code changes results.
+    temperature after each step, null leaves it free; `train_filter: local_pairs` leaves out images of which no region
+    matches a sentence, in every framework alike; `version` is bumped when code changes results.
     """
 
     epochs: int
@@ -32,6 +33,7 @@ class Recipe:
     checkpoint_every: int
     eval_batch: int
     threads: int
+    train_filter: str = "none"
     version: int = 1
 
     def __post_init__(self):
@@ -51,6 +53,8 @@ class Recipe:
             problems.append(f"`chunk` must be at least 1 or null, not {self.chunk}")
         if not 0 <= self.warmup < 1:
             problems.append(f"`warmup` is a share of the steps, 0 to below 1, not {self.warmup}")
+        if self.train_filter not in ("none", "local_pairs"):
+            problems.append(f"unknown `train_filter` {self.train_filter!r}; known: none, local_pairs")
         if self.schedule not in ("cosine", "constant"):
             problems.append(f"unknown `schedule` {self.schedule!r}; known: cosine, constant")
         if self.precision not in PRECISIONS:

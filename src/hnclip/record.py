@@ -43,7 +43,7 @@ def commit() -> tuple[str, bool]:
 def origin(config: dict[str, Any]) -> dict[str, Any]:
     """All that a run's results follow from: its config, the bytes of every file it reads, code and packages."""
     data = config["data"]
-    records = [data["train"], data["validation"], *data["test"]]
+    records = [record for record in (data["train"], data["validation"], *data["test"]) if record]
     paths = [record[key] for record in records for key in record if key != "name"]
     paths += [path for key in ("weights", "pretrained") if os.path.isfile(path := config["backbone"].get(key) or "")]
     name, dirty = commit()

@@ -47,7 +47,8 @@ def _used_inputs(config: Config, grids: Config) -> dict[str, set[str]]:
             wanted = inputs.wanted(framework)
             found["edges"] |= {wanted["edges"]} if "edges" in wanted else set()
             found["lexicons"] |= {wanted["lexicon"]} if "lexicon" in wanted else set()
-            if inputs.needs_segments(framework):
+            recipe = {**config["recipe"], **framework.get("recipe", {})}
+            if inputs.needs_segments(framework) or inputs.filters_by_segments(recipe):
                 trained = [config["benchmarks"][name] for name in axes["train"] if name in config["benchmarks"]]
                 found["segments"] |= {entry["segments"] for entry in trained if "segments" in entry}
     return found
@@ -79,8 +80,9 @@ def segments_files(config: Config, segments: str) -> list[str]:
     if not isinstance(path, str):
         return []
     if entry["kind"] == "sam":
-        found = sorted(Path(path).iterdir()) if Path(path).is_dir() else []
-        return [str(file) for file in found if file.is_file()]
+        if Path(path).is_dir():
+            return [str(file) for file in sorted(Path(path).iterdir()) if file.is_file()]
+        return [path] if path.startswith(("/", ".", "~")) else []
     return [path]
 
 

@@ -22,11 +22,13 @@ from rich.progress import track
 from hnclip import gradients
 from hnclip.checkpoint import load_checkpoint, save_checkpoint
 from hnclip.command import run
+from hnclip.data.derive.segment_table import read_segments_of
 from hnclip.data.sample import caption_of_epoch, epoch_batches, subset
-from hnclip.data.split import open_split
+from hnclip.data.split import Split, open_split
 from hnclip.encode import device
 from hnclip.frameworks import check_fields, create
 from hnclip.frameworks.base import Batch, Framework, Step
+from hnclip.inputs import filters_by_segments
 from hnclip.losses.objective import Contrastive, LossEntry, contrastive
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
@@ -58,8 +60,9 @@ class Trainer:
         self.fabric = Fabric(accelerator=device().type, devices=1, precision=self.recipe.precision)
         baseline = resident_memory()
         self.train = open_split(config["data"]["train"], config["framework"], config["backbone"]["transform"])
-        self.evaluated = [open_split(record) for record in (config["data"]["validation"], *config["data"]["test"])]
-        self.images = subset(self.train.image_ids, config["fraction"], self.seed)
+        self.validation = config["data"]["validation"] and open_split(config["data"]["validation"])
+        self.tests = [open_split(record) for record in config["data"]["test"]]
+        self.images = self._training_images()
         self.steps_an_epoch = len(list(self._epoch_steps(0)))
         self.framework = self._framework()
         groups = [{"peak_lr": group["lr"], **group} for group in self.framework.parameter_groups(self.recipe.lr)]
@@ -71,6 +74,16 @@ class Trainer:
         self.scaler = getattr(self.fabric._precision, "scaler", None)
         self.generator = torch.Generator(device=self.fabric.device)
         self.contrastive = self._contrastive()
+
+    def _training_images(self) -> np.ndarray:
+        """Positions of the images that the recipe keeps, and of these the cell's fraction."""
+        kept = np.arange(len(self.train.pixels))
+        if filters_by_segments(self.config["recipe"]):
+            regions = read_segments_of(Path(self.config["data"]["train"]["segments"]), self.train.frame)
+            kept = np.flatnonzero(np.isin(self.train.image_ids, regions["id"].unique()))
+            print(f"train_filter: {len(kept)} of {len(self.train.pixels)} images have a region that matches a sentence")
+        names = self.train.image_ids
+        return kept[subset([names[image] for image in kept], self.config["fraction"], self.seed)]
 
     def _framework(self) -> Framework:
         torch.manual_seed(self.seed)
@@ -114,7 +127,7 @@ class Trainer:
                 self._save(checkpoint)
         if not len(remaining):  # killed between the last checkpoint and the results
             ranks = self._evaluate(last=True)
-            del self.progress.rows[-len(self.evaluated) :]
+            del self.progress.rows[-len(self._evaluated()) :]
         self._write(ranks)
         checkpoint.unlink()
 
@@ -197,6 +210,10 @@ class Trainer:
             with torch.no_grad():
                 scale.clamp_(*self.recipe.scale_clamp)
 
+    def _evaluated(self) -> list[Split]:
+        """The split that is only watched, where there is one, and those that are reported."""
+        return [self.validation, *self.tests] if self.validation else self.tests
+
     def _evaluate(self, last: bool) -> pd.DataFrame:
         """Ranks on every test split after the current epoch; their R@1 and that on validation go to the log.
 
@@ -204,14 +221,13 @@ class Trainer:
         """
         started = time.perf_counter()
         self.framework.eval()
-        validation = self.evaluated[0]  # only watched
         found = []
-        for split in self.evaluated:
-            further = last and split is not validation
+        for split in self._evaluated():
+            further = last and split is not self.validation
             score, ranks = scored(self.framework, split, self.recipe.eval_batch, further)
             self.progress.rows.append({"kind": "eval", "epoch": self.progress.epoch, **score})
             print(line(self.progress.epoch, score), flush=True)
-            found += ranks if split is not validation else []
+            found += ranks if split is not self.validation else []
         self.progress.evaluation_seconds += time.perf_counter() - started
         return pd.concat(found, ignore_index=True)
 
@@ -219,7 +235,7 @@ class Trainer:
         save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
 
     def _write(self, ranks: pd.DataFrame) -> None:
-        record = run_record(self.origin, self.fabric.device, self.progress, [self.train, *self.evaluated])
+        record = run_record(self.origin, self.fabric.device, self.progress, [self.train, *self._evaluated()])
         save_backbone(
             self.folder / "weights.safetensors",
             self.framework.trained_backbone(),

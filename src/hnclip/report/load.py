@@ -95,6 +95,7 @@ def test_targets(study: Study) -> list[str]:
     return [target for target in found if target in study.sizes]
 
 
-def validation_target(study: Study, train: str) -> str:
-    """The split on which choices for models trained on `train` are made."""
-    return f"{train}/{study.config['benchmarks'][train]['validation']}"
+def validation_target(study: Study, train: str) -> str | None:
+    """The split on which choices for models trained on `train` are made; None where the benchmark has none."""
+    split = study.config["benchmarks"][train].get("validation")
+    return split and f"{train}/{split}"

@@ -148,6 +148,8 @@ def chosen_plain(study: Study, setting: Setting) -> Method | None:
     if len(candidates) < 2:
         return None
     target = validation_target(study, setting.train)
+    if target is None:
+        return None
     scores = {}
     for method in candidates:
         rows = last_epochs(method.epochs(study))
