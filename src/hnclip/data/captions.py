@@ -53,12 +53,24 @@ def _read(path: Path, problems: Problems) -> Table:
         raise FileNotFoundError(f"{path}: no such captions file (looked in {Path.cwd()})")
     if path.suffix.lower() == ".parquet":
         return _parquet(path)
+    if path.suffix.lower() == ".jsonl":
+        return read_jsonl(path, problems)
     try:
-        if path.suffix.lower() == ".jsonl":
-            return _jsonl(path, problems)
         return _csv(path, "\t" if path.suffix.lower() == ".tsv" else ",", problems)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
+        raise _not_utf8(path, error) from error
+
+
+def read_jsonl(path: Path, problems: Problems) -> Table:
+    """The table in a file of one JSON object a line, whatever its name; unreadable lines go to `problems`."""
+    try:
+        return _jsonl(Path(path), problems)
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, error) from error
+
+
+def _not_utf8(path: Path, error: UnicodeDecodeError) -> ValueError:
+    return ValueError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8")
 
 
 def require(table: Table, wanted: dict[str, str]) -> None:
@@ -96,7 +108,7 @@ def _jsonl(path: Path, problems: Problems) -> Table:
             except ValueError as error:
                 problems.add(UNREADABLE, f"line {number}: {error}")
                 continue
-            half = _half_character(row) if "\\u" in line else None
+            half = half_character(row) if "\\u" in line else None
             if half:
                 problems.add(UNREADABLE, f"line {number}: {half} is half a character; write the whole one")
             elif isinstance(row, dict):
@@ -107,7 +119,7 @@ def _jsonl(path: Path, problems: Problems) -> Table:
     return Table(path, list(columns), rows)
 
 
-def _half_character(row: Any) -> str | None:
+def half_character(row: Any) -> str | None:
     """The name of a surrogate without its other half, which no UTF-8 text can hold."""
     try:
         json.dumps(row, ensure_ascii=False).encode("utf-8")
