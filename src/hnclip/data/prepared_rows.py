@@ -26,23 +26,31 @@ class Pair:
     family: str | None = None
 
 
-def write_splits(folder: Path, rows: list[Pair], splits: list[str], problems: Problems | None = None) -> None:
+def write_splits(
+    folder: Path,
+    rows: list[Pair],
+    splits: list[str],
+    problems: Problems | None = None,
+    way_out: str = "fetch the source again",
+    warnings: Problems | None = None,
+) -> None:
     """Look at every image, then write `folder/SPLIT.parquet` for each of the splits.
 
-    `problems`: faults that were found before. Raises ValueError naming them and every other: ids of two images or in
-    two splits, repeated or empty captions, images that cannot be read, splits with fewer than 2 images. The whole list
-    is then in `folder/problems.txt`, and nothing is written. The same image under two ids is published so: it goes to
-    `folder/warnings.txt`.
+    Captions stay as they are (newlines and non-breaking spaces are spaces to a tokenizer) but for byte order marks,
+    which are removed. `problems`, `warnings`: what was found before; `way_out`: what to do about missing images.
+    Raises ValueError naming every fault: ids of two images or in two splits, repeated or empty captions, images that
+    are missing or cannot be read, splits with fewer than 2 images; `folder/problems.txt` then has the whole list, and
+    nothing is written. The same image under two ids is published so: it goes to `folder/warnings.txt`.
     """
-    problems, warnings = problems or Problems(), Problems()
-    table = [Row(f"image {row.id}", row.id, Path(row.image).absolute(), *_rest(row)) for row in rows]
+    problems, warnings = problems or Problems(), warnings or Problems()
+    table = [_row(pair) for pair in rows]
     for row in table:
         if row.split not in splits:
             problems.add(f"rows in a split that the benchmark does not have ({', '.join(splits)})", f"{row.id!r}")
         if not visible(row.caption):
             problems.add("empty captions", row.id)
     check_rows(table, problems, warnings)
-    facts = look_at_images(table, problems)
+    facts = look_at_images(_present(table, way_out, problems), problems)
     check_leaks(table, facts, warnings, warnings)
     for line in few_images({split: len({row.id for row in table if row.split == split}) for split in splits}):
         problems.add(FEW_IMAGES, line)
@@ -54,8 +62,18 @@ def write_splits(folder: Path, rows: list[Pair], splits: list[str], problems: Pr
         write_manifest(Path(folder) / f"{split}.parquet", manifest_rows(chosen, facts))
 
 
-def _rest(row: Pair) -> tuple[str, str, str]:
-    return row.caption, row.family or row.id, row.split
+def _row(pair: Pair) -> Row:
+    caption = pair.caption.replace("\ufeff", "")
+    return Row(f"image {pair.id}", pair.id, Path(pair.image).absolute(), caption, pair.family or pair.id, pair.split)
+
+
+def _present(rows: list[Row], way_out: str, problems: Problems) -> list[Row]:
+    """The rows whose image is there; the others go to `problems`."""
+    there = {path: path.exists() for path in dict.fromkeys(row.path for row in rows)}
+    for path, found in there.items():
+        if not found:
+            problems.add(f"images that are not there ({way_out})", str(path))
+    return [row for row in rows if there[row.path]]
 
 
 def tell(warnings: Problems, what: str, record: Path) -> None:
