@@ -64,9 +64,8 @@ def _write(archive: Path, part: Path, limits: Limits) -> Members:
         found.faults.append(str(error))
     except DAMAGE as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise OSError(
-                f"{archive} could not be unpacked: {error.strerror or error}; make room, run again"
-            ) from error
+            reason = error.strerror or error
+            raise OSError(f"{archive} could not be unpacked, and nothing was kept: {reason}") from error
         found.faults.append(f"it is damaged or cut short: {error or type(error).__name__}; fetch it again")
     if not found.faults and not found.files:
         found.faults.append("it holds no file")
