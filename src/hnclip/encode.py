@@ -1,9 +1,10 @@
-"""Embeddings of a whole split: every row once, in fp32, sorted by length, without gradient."""
+"""Embeddings of a whole split: every row once, in fp32, captions in order of length, without gradient."""
 
 import numpy as np
 import torch
 
 from hnclip.data.split import Split
+from hnclip.data.tokens import Tokens
 from hnclip.models.backbone import Backbone
 
 
@@ -23,11 +24,14 @@ def encode_split(backbone: Backbone, split: Split, batch: int) -> tuple[torch.Te
             for start in range(0, images, batch)
         ]
     )
-    by_length = np.argsort(split.tokens.lengths(), kind="stable")
-    parts = []
-    for start in range(0, len(by_length), batch):
-        ids_NT, length_N = split.tokens.batch(by_length[start : start + batch])
-        parts.append(backbone.text(ids_NT.to(device), length_N.to(device))[0].cpu())
-    text_CD = torch.empty_like(torch.cat(parts))
-    text_CD[torch.from_numpy(by_length)] = torch.cat(parts)
-    return image_ID, text_CD
+    return image_ID, encode_texts(backbone, split.tokens, batch)
+
+
+@torch.no_grad()
+def encode_texts(backbone: Backbone, tokens: Tokens, batch: int) -> torch.Tensor:
+    """Unit embeddings of texts [C, D], on the CPU."""
+    device = backbone.mean.device
+    text_CD = torch.empty(len(tokens), backbone.architecture["embed_dim"])
+    for rows, ids_NT, length_N in tokens.by_length(batch):
+        text_CD[torch.from_numpy(rows)] = backbone.text(ids_NT.to(device), length_N.to(device))[0].cpu()
+    return text_CD

@@ -7,6 +7,7 @@ import argparse
 import json
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -44,6 +45,13 @@ class Tokens:
         ids_NT = np.zeros(inside_NT.shape, np.int64)
         ids_NT[inside_NT] = self.ids[(self.start[rows][:, None] + position_T)[inside_NT]]
         return torch.from_numpy(ids_NT), torch.from_numpy(lengths)
+
+    def by_length(self, batch: int) -> Iterator[tuple[np.ndarray, torch.Tensor, torch.Tensor]]:
+        """Batches of captions of like length, the shortest first: their rows, ids and lengths."""
+        order = np.argsort(self.lengths(), kind="stable")
+        for start in range(0, len(order), batch):
+            rows = order[start : start + batch]
+            yield rows, *self.batch(rows)
 
 
 def tokenizer(name: str, context: int):

@@ -111,15 +111,15 @@ class FineLip(Framework):
     def _split_tokens(self, split: Split, batch: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Unit tokens of the split's images [I, 1 + K, D] and captions [C, K + 1, D], on the CPU."""
         device = self.backbone.mean.device
-        images, texts = [], []
+        kept = 1 + self.image_aggregator.count, self.backbone.architecture["embed_dim"]
+        image_IKD, text_CKD = torch.empty(len(split.pixels), *kept), torch.empty(len(split.tokens), *kept)
         for start in range(0, len(split.pixels), batch):
             rows = np.arange(start, min(start + batch, len(split.pixels)))
-            images.append(self._image_tokens(self.backbone.image(split.image_batch(rows).to(device))[1]).cpu())
-        by_length = np.argsort(split.tokens.lengths(), kind="stable")
-        for start in range(0, len(by_length), batch):
-            ids_NT, length_N = (given.to(device) for given in split.tokens.batch(by_length[start : start + batch]))
-            texts.append(self._text_tokens(self.backbone.text(ids_NT, length_N)[1], length_N).cpu())
-        return torch.cat(images), torch.cat(texts)[torch.from_numpy(np.argsort(by_length))]
+            image_IKD[rows] = self._image_tokens(self.backbone.image(split.image_batch(rows).to(device))[1]).cpu()
+        for rows, *given in split.tokens.by_length(batch):
+            ids_NT, length_N = (tensor.to(device) for tensor in given)
+            text_CKD[rows] = self._text_tokens(self.backbone.text(ids_NT, length_N)[1], length_N).cpu()
+        return image_IKD, text_CKD
 
     def _image_tokens(self, states: torch.Tensor) -> torch.Tensor:
         return image_tokens(self.image_aggregator, self.backbone.project_patches(states))

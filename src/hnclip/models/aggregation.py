@@ -15,6 +15,7 @@ class TokenAggregator(nn.Module):
 
     def __init__(self, width: int, count: int):
         super().__init__()
+        self.count = count
         hidden = max(1, int(HIDDEN * width))
         self.weigh = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, count))
         self.scale = nn.Parameter(torch.ones(()))

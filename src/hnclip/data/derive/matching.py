@@ -8,7 +8,7 @@ import torch
 
 from hnclip.data.derive.region import Region
 from hnclip.data.tokens import tokenize
-from hnclip.encode import device
+from hnclip.encode import device, encode_texts
 from hnclip.models.load import backbone_from
 
 BATCH = 128
@@ -30,19 +30,9 @@ class Embedder:
         ]
         return torch.cat(parts).numpy()
 
-    @torch.no_grad()
     def sentences(self, sentences: list[str]) -> np.ndarray:
         """Embeddings of sentences, in batches of like length."""
-        tokens = tokenize(sentences, self._tokenizer, self._context)
-        order = np.argsort(tokens.lengths(), kind="stable")
-        parts = []
-        for start in range(0, len(order), BATCH):
-            ids_NT, length_N = tokens.batch(order[start : start + BATCH])
-            parts.append(self._backbone.text(ids_NT.to(device()), length_N.to(device()))[0].cpu())
-        sorted_ND = torch.cat(parts).numpy()
-        text_ND = np.empty_like(sorted_ND)
-        text_ND[order] = sorted_ND
-        return text_ND
+        return encode_texts(self._backbone, tokenize(sentences, self._tokenizer, self._context), BATCH).numpy()
 
 
 def match(
