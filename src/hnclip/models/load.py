@@ -53,8 +53,9 @@ def backbone_from(entry: dict[str, Any]) -> Backbone:
     elif options.kind == "longclip":
         backbone = load_longclip(_given(options, "weights"))
     elif options.kind == "random":
-        torch.manual_seed(options.seed)
-        backbone = build(_given(options, "architecture"), Preprocess(transform.size, OPENAI_MEAN, OPENAI_STD))
+        with torch.random.fork_rng(devices=[]):  # what a framework draws follows from the cell's seed
+            torch.manual_seed(options.seed)
+            backbone = build(_given(options, "architecture"), Preprocess(transform.size, OPENAI_MEAN, OPENAI_STD))
     else:
         raise ValueError(unknown("backbone kind", options.kind, KINDS))
     _check_transform(backbone.preprocess, transform)
