@@ -76,13 +76,14 @@ rule pixels:
         "logs/pixels/{benchmark}/{split}.{transform}.tsv"
     conda:
         "../envs/prepare.yaml"
+    threads: 4
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=3000,
+        runtime=240,
     message:
         "Decoding {wildcards.benchmark}/{wildcards.split} to {wildcards.transform}"
     shell:
-        "python -m hnclip.data.pixels {input.manifest:q} {input.transform:q} {output:q} > {log:q} 2>&1"
+        "python -m hnclip.data.pixels --threads {threads} {input.manifest:q} {input.transform:q} {output:q} > {log:q} 2>&1"
 
 
 rule configure_tokens:

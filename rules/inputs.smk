@@ -114,13 +114,14 @@ rule crops:
         "logs/crops/{benchmark}/{split}.{segments}.{transform}.crops.tsv"
     conda:
         "../envs/prepare.yaml"
+    threads: 4
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=3000,
+        runtime=240,
     message:
         "Crops of {wildcards.benchmark}/{wildcards.split}"
     shell:
-        "python -m hnclip.data.derive.crops {input.manifest:q} {input.segments:q} {input.transform:q}"
+        "python -m hnclip.data.derive.crops --threads {threads} {input.manifest:q} {input.segments:q} {input.transform:q}"
         " {output.data:q} {output.record:q} > {log:q} 2>&1"
 
 
@@ -162,13 +163,14 @@ rule edges:
         "logs/edges/{benchmark}/{split}.{edges}.{transform}.edges.tsv"
     conda:
         "../envs/prepare.yaml"
+    threads: 4
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=6000,
+        runtime=240,
     message:
         "Edge maps of {wildcards.benchmark}/{wildcards.split} by {wildcards.edges}"
     shell:
-        "python -m hnclip.data.derive.edges {input.manifest:q} {input.edges:q} {input.transform:q}"
+        "python -m hnclip.data.derive.edges --threads {threads} {input.manifest:q} {input.edges:q} {input.transform:q}"
         " {output.data:q} {output.record:q} > {log:q} 2>&1"
 
 
@@ -187,13 +189,14 @@ rule edge_crops:
         "logs/edge_crops/{benchmark}/{split}.{edges}.{segments}.{crops}.{transform}.edge_crops.tsv"
     conda:
         "../envs/prepare.yaml"
+    threads: 4
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=6000,
+        runtime=240,
     message:
         "Crops of the edge maps of {wildcards.benchmark}/{wildcards.split}"
     shell:
-        "python -m hnclip.data.derive.edge_crops {input.manifest:q} {input.segments:q} {input.edges:q} {input.transform:q}"
+        "python -m hnclip.data.derive.edge_crops --threads {threads} {input.manifest:q} {input.segments:q} {input.edges:q} {input.transform:q}"
         " {wildcards.crops}"
         " {output.data:q} {output.record:q} > {log:q} 2>&1"
 

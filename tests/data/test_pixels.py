@@ -106,4 +106,4 @@ def test_the_command_tells_its_usage(given, monkeypatch, capsys):
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 2
-    assert capsys.readouterr().err.startswith("usage: python -m hnclip.data.pixels [-h] manifest transform out\n")
+    assert capsys.readouterr().err.startswith("usage: python -m hnclip.data.pixels [-h] [--threads THREADS]")

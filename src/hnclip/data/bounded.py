@@ -1,8 +1,11 @@
-"""A function over many items on several threads, with only a few results in memory at once."""
+"""A function over many items on several threads, with bounded memory."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Condition
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -13,9 +16,39 @@ def bounded(
     function: Callable[[Item], Result], items: Sequence[Item], chunk: int, threads: int | None = None
 ) -> Iterator[Result]:
     """`function` of every item, in order; at most `chunk` results wait. `threads`: up to 8, as the CPU has them."""
-    with ThreadPoolExecutor(threads or min(8, os.cpu_count() or 1)) as pool:
-        for start in range(0, len(items), chunk):
-            yield from pool.map(function, items[start : start + chunk])
+    pool = ThreadPoolExecutor(threads or min(8, os.cpu_count() or 1))
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            if len(waiting) == chunk:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(function, item))
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class Room:
+    """What threads share: so much of it is taken at once, and not more; who needs more than all of it waits for all."""
+
+    def __init__(self, size: int):
+        self._size = self._free = size
+        self._changed = Condition()
+
+    @contextmanager
+    def taken(self, share: int) -> Iterator[None]:
+        """Wait until `share` is free, and hold it."""
+        share = min(share, self._size)
+        with self._changed:
+            self._changed.wait_for(lambda: self._free >= share)
+            self._free -= share
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += share
+                self._changed.notify_all()
 
 
 def grouped(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

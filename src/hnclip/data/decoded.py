@@ -8,11 +8,12 @@ from typing import TypeVar
 import pandas
 from PIL import Image
 
-from hnclip.data.bounded import bounded
+from hnclip.data.bounded import Room, bounded
 from hnclip.data.images import camera_rotation, decode
 from hnclip.data.manifest import image_path
 
 CHUNK = 256
+PIXELS = 64_000_000  # of images that are open at once, whatever their size; one that has more is open alone
 Result = TypeVar("Result")
 
 
@@ -25,16 +26,24 @@ def decoded(
     boxes: bool = False,
     chunk: int = CHUNK,
     threads: int | None = None,
+    start: int = 0,
 ) -> Iterator[Result]:
     """`function(image, number)` for the image of each row of a manifest, in order; `number` counts them from 0.
 
-    `function` runs on several threads. With `boxes`, regions of the stored image are used, and an image that `exif`
-    would turn is refused. Raises ValueError at the end, naming every image that is missing, unreadable, turned or not
-    the one that the manifest was written for, and `out`, the file that is not written then.
+    The images before number `start` are left out. `function` runs on several threads. With `boxes`, regions of the
+    stored image are used, and an image that `exif` would turn is refused. Raises ValueError at the end, naming every
+    image that is missing, unreadable, turned or not the one that the manifest was written for, and `out`, the file
+    that is not written then.
     """
 
+    room = Room(PIXELS)
+    sizes = (rows["width"] * rows["height"]).tolist()
+
     def one(item: tuple[int, Path, str]) -> tuple[Result | None, str]:
-        number, path, sha256 = item
+        with room.taken(sizes[item[0]]):
+            return opened(*item)
+
+    def opened(number: int, path: Path, sha256: str) -> tuple[Result | None, str]:
         try:
             image = _checked(path, sha256, exif, boxes)
         except FileNotFoundError:
@@ -50,7 +59,7 @@ def decoded(
         for number, (image, sha256) in enumerate(zip(rows["image"], rows["sha256"], strict=True))
     ]
     faults: list[str] = []
-    for result, fault in bounded(one, work, chunk, threads):
+    for result, fault in bounded(one, work[start:], chunk, threads):
         if fault:
             faults.append(fault)
         elif not faults:

@@ -53,6 +53,11 @@ def decode(data: bytes, name: str, exif: str) -> Image.Image:
             if exif == "apply":
                 image = ImageOps.exif_transpose(image)
             return _rgb(image)
+    except Image.DecompressionBombError as error:
+        raise ValueError(
+            f"{name}: more than {2 * Image.MAX_IMAGE_PIXELS:,} pixels, Pillow's limit against files made to fill the "
+            f"memory ({error}); if you trust the file, scale it down"
+        ) from error
     except Exception as error:  # Pillow's decoders raise many kinds; each means an unreadable file
         reason = "not a known image format" if isinstance(error, Image.UnidentifiedImageError) else error
         raise ValueError(f"{name}: cannot be read as an image ({reason})") from error

@@ -1,48 +1,41 @@
 """The images of a split, decoded once into a memory-mapped file. No torch.
 
-`python -m hnclip.data.pixels MANIFEST TRANSFORM.json OUT.npy` writes it.
+`python -m hnclip.data.pixels MANIFEST TRANSFORM.json OUT.npy` writes it; killed, it goes on where it was.
 """
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from hnclip.command import run
 from hnclip.data.decoded import decoded
 from hnclip.data.images import Transform, transform_image
 from hnclip.data.manifest import images, read_manifest
+from hnclip.data.stack import stack_key, write_stack
 from hnclip.options import from_dict
-from hnclip.store import read_json, write_whole
+from hnclip.store import read_json
 
 
-def write_pixels(manifest_path: Path, transform: dict[str, Any], out: Path) -> None:
+def write_pixels(manifest_path: Path, transform: dict[str, Any], out: Path, threads: int | None = None) -> None:
     """Decode every image of a manifest once, into uint8 [images, size, size, 3] in the manifest's order.
 
     Raises ValueError naming every image that is missing, unreadable or not the one the manifest was written for.
     """
     wanted = from_dict(Transform, transform, "transform")
     rows = images(read_manifest(manifest_path))
-    pixels = decoded(manifest_path, rows, wanted.exif, lambda image, _: transform_image(image, wanted), out)
-    write_stack(out, (len(rows), wanted.size, wanted.size, 3), pixels)
 
+    def make(start: int) -> Iterator[list[np.ndarray]]:
+        def one(image: Image.Image, number: int) -> list[np.ndarray]:
+            return [transform_image(image, wanted)]
 
-def write_stack(out: Path, shape: tuple[int, int, int, int], pictures: Iterable[np.ndarray]) -> None:
-    """Write a pixel cache of this shape, picture after picture; only one of them is in memory at once."""
+        return decoded(manifest_path, rows, wanted.exif, one, out, threads=threads, start=start)
 
-    def write(part: Path) -> None:
-        count = 0
-        with part.open("wb") as file:
-            np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": shape})
-            for picture in pictures:
-                assert picture.dtype == np.uint8 and picture.shape == shape[1:], (picture.dtype, picture.shape, shape)
-                file.write(picture.tobytes())
-                count += 1
-        assert count == shape[0], (count, shape)
-
-    write_whole(out, write)
+    write_stack(out, (len(rows), wanted.size, wanted.size, 3), stack_key([manifest_path], asdict(wanted)), make)
 
 
 def open_pixels(path: Path) -> np.ndarray:
@@ -68,8 +61,9 @@ def main() -> None:
     parser.add_argument("manifest", type=Path, help="the split's SPLIT.parquet")
     parser.add_argument("transform", type=Path, help='JSON: {"size", "interpolation", "resize", "exif"}')
     parser.add_argument("out", type=Path, help="the .npy file to write")
+    parser.add_argument("--threads", type=int, help="images decoded at once (default: up to 8, as the CPU has cores)")
     given = parser.parse_args()
-    write_pixels(given.manifest, read_json(given.transform), given.out)
+    write_pixels(given.manifest, read_json(given.transform), given.out, given.threads)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,13 @@
 
 import argparse
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from hnclip.command import run
 from hnclip.data.decoded import decoded
@@ -18,36 +20,44 @@ from hnclip.data.derive.entries import EdgesEntry
 from hnclip.data.derive.record import write_record
 from hnclip.data.images import Transform, transform_image
 from hnclip.data.manifest import images, read_manifest
-from hnclip.data.pixels import write_stack
+from hnclip.data.pixels import open_pixels
+from hnclip.data.stack import stack_key, write_stack
 from hnclip.options import from_dict
 from hnclip.store import read_json
 
 
-class Blank:
-    """Counts the pictures of a stream that have no edge at all."""
-
-    def __init__(self):
-        self.count = 0
-
-    def watch(self, pictures: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-        for picture in pictures:
-            self.count += not picture.any()
-            yield picture
+def blank(path: Path) -> int:
+    """How many pictures of a pixel cache have no edge at all; read from disk one after another."""
+    return sum(not picture.any() for picture in open_pixels(path))
 
 
-def write(manifest_path: Path, edges: dict[str, Any], transform: dict[str, Any], out: Path, record: Path) -> None:
+def write(
+    manifest_path: Path,
+    edges: dict[str, Any],
+    transform: dict[str, Any],
+    out: Path,
+    record: Path,
+    threads: int | None = None,
+) -> None:
     """Write uint8 [images, size, size, 1] in the manifest's order; blank maps are kept and counted.
 
     Raises ValueError naming every image that cannot be used.
     """
     start = time.monotonic()
-    edge_map = detector(from_dict(EdgesEntry, edges, "edges"))
+    entry = from_dict(EdgesEntry, edges, "edges")
+    edge_map = detector(entry)
     wanted = from_dict(Transform, transform, "transform")
     rows = images(read_manifest(manifest_path))
-    blank = Blank()
-    maps = decoded(manifest_path, rows, wanted.exif, lambda image, _: transform_image(edge_map(image), wanted), out)
-    write_stack(out, (len(rows), wanted.size, wanted.size, 1), blank.watch(maps))
-    write_record(record, time.monotonic() - start, images=len(rows), blank=blank.count)
+
+    def make(first: int) -> Iterator[list[np.ndarray]]:
+        def one(image: Image.Image, number: int) -> list[np.ndarray]:
+            return [transform_image(edge_map(image), wanted)]
+
+        return decoded(manifest_path, rows, wanted.exif, one, out, threads=threads, start=first)
+
+    key = stack_key([manifest_path], asdict(entry), asdict(wanted))
+    write_stack(out, (len(rows), wanted.size, wanted.size, 1), key, make)
+    write_record(record, time.monotonic() - start, images=len(rows), blank=blank(out))
 
 
 def main() -> None:
@@ -57,8 +67,10 @@ def main() -> None:
     parser.add_argument("transform", type=Path, help='JSON: {"size", "interpolation", "resize", "exif"}')
     parser.add_argument("out", type=Path, help="the edge maps to write, .npy")
     parser.add_argument("record", type=Path, help="the seconds and counts to write, .json")
+    parser.add_argument("--threads", type=int, help="images decoded at once (default: up to 8, as the CPU has cores)")
     given = parser.parse_args()
-    write(given.manifest, read_json(given.edges), read_json(given.transform), given.out, given.record)
+    options = read_json(given.edges), read_json(given.transform)
+    write(given.manifest, *options, given.out, given.record, given.threads)
 
 
 if __name__ == "__main__":

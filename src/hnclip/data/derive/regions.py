@@ -21,11 +21,14 @@ def region_pixels(
     transform: Transform,
     draw: Callable[[Image.Image], Image.Image],
     out: Path,
-) -> Iterator[np.ndarray]:
-    """The crop of every row of a table of regions, in order, uint8 [size, size, channels].
+    threads: int | None,
+    start: int,
+) -> Iterator[list[np.ndarray]]:
+    """The crops of every row of a table of regions, in order, uint8 [size, size, channels]; one list an image.
 
-    Crops are cut from what `draw` makes of the whole image, then transformed on their own. An image is decoded once;
-    images without regions are not. Raises ValueError naming every image that cannot be used.
+    The images before number `start`, of those that have regions, are left out. Crops are cut from what `draw` makes of
+    the whole image, then transformed on their own. An image is decoded once; images without regions are not. Raises
+    ValueError naming every image that cannot be used.
     """
     groups = {name: group[BOX].to_numpy().tolist() for name, group in regions.groupby("id", sort=False)}
     rows = images(manifest)
@@ -36,8 +39,7 @@ def region_pixels(
         whole = draw(image)
         return [transform_image(whole.crop(box), transform) for box in boxes[number]]
 
-    for crops in decoded(manifest_path, rows, transform.exif, one, out, boxes=True):
-        yield from crops
+    return decoded(manifest_path, rows, transform.exif, one, out, boxes=True, threads=threads, start=start)
 
 
 def boxes_outside(manifest: pandas.DataFrame, regions: pandas.DataFrame, transform: Transform) -> int:
