@@ -27,7 +27,7 @@ def by_lists(lists: dict[str, str], known: Iterable[str], problems: Problems) ->
     known = dict.fromkeys(known)
     split_of: dict[str, str] = {}
     for split, path in lists.items():
-        for name in _lines(Path(path)):
+        for name in read_ids(Path(path), "split list"):
             if split_of.setdefault(name, split) != split:
                 problems.add("ids in two splits (keep one)", f"{name!r}: {split_of[name]} and {split}")
             if name not in known:
@@ -38,9 +38,10 @@ def by_lists(lists: dict[str, str], known: Iterable[str], problems: Problems) ->
     return split_of
 
 
-def _lines(path: Path) -> list[str]:
+def read_ids(path: Path, what: str) -> list[str]:
+    """The ids of a text file with one a line; `what` names the file in a message. Blank lines are left out."""
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such split list (looked in {Path.cwd()})")
+        raise FileNotFoundError(f"{path}: no such {what} (looked in {Path.cwd()})")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
