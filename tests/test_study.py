@@ -44,6 +44,24 @@ def test_a_transfer_is_evaluated_for_the_cells_of_its_grid_alone(config):
     assert with_eval[0]["eval"] == [f"{with_eval[0]['run']}/eval/scenes-long.parquet"]
 
 
+def test_the_record_names_the_manifests_that_are_trained_or_tested_on(config):
+    config["grids"]["main"]["transfer"] = ["scenes-long"]
+    assert record(config)["manifests"] == {
+        f"{name}/{split}": f"results/data/{name}/{split}.parquet"
+        for name, splits in {"scenes": ("train", "test", "unseen"), "scenes-long": ("test",)}.items()
+        for split in splits
+    }
+    assert record(narrow(config))["manifests"] == record(config)["manifests"]
+
+
+def test_the_record_names_the_downloads_of_published_data_alone(config):
+    assert record(config)["downloads"] == {}
+    config["benchmarks"]["city"] = {"kind": "urban1k", "options": {}, "test": ["test"]}
+    assert record(config)["downloads"] == {}
+    config["grids"]["main"]["transfer"] = ["city"]
+    assert record(config)["downloads"] == {"city": {"urban1k": "results/downloads/urban1k/fetched.json"}}
+
+
 def test_narrow_keeps_what_the_study_uses_and_nothing_else(config):
     config["run"] = ["scales"]
     kept = narrow(config)
