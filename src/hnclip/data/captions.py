@@ -21,11 +21,15 @@ UNREADABLE = "lines that cannot be read (repair them)"
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a table, and its rows with the words that say where each stands, such as `line 7`."""
+    """The columns of a table, and its rows with the words that say where each stands, such as `line 7`.
+
+    published: a benchmark's own file: what is odd in it stays, and is a warning.
+    """
 
     path: Path
     columns: list[str]
     rows: list[tuple[str, dict[str, Any]]]
+    published: bool = False
 
 
 def read_table(path: Path, problems: Problems) -> Table:
@@ -47,7 +51,7 @@ def _read(path: Path, problems: Problems) -> Table:
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(
-            f"{path}: captions are read from {', '.join(SUFFIXES)} files, not {path.suffix or 'this one'!r}"
+            f"{path}: captions are read from {', '.join(SUFFIXES)} and .json files, not {path.suffix or 'this one'!r}"
         )
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such captions file (looked in {Path.cwd()})")

@@ -2,6 +2,7 @@
 
 import hashlib
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,20 @@ def read_rows(table: Table, options: Any, start: Path, problems: Problems) -> li
     return rows
 
 
+def first_captions(rows: list[Row], most: int, warnings: Problems) -> list[Row]:
+    """The first `most` rows of each image; images with fewer go to `warnings`."""
+    count: Counter[str] = Counter()
+    kept = []
+    for row in rows:
+        count[row.id] += 1
+        if count[row.id] <= most:
+            kept.append(row)
+    for name, captions in count.items():
+        if captions < most:
+            warnings.add(f"images with fewer than {most} captions", f"{name!r}: {captions}")
+    return kept
+
+
 def _text(row: dict[str, Any], column: str, where: str, problems: Problems) -> str | None:
     value = row.get(column)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -74,8 +89,11 @@ def _find(start: Path, image: str) -> Path:
     return path
 
 
-def check_rows(rows: list[Row], problems: Problems, warnings: Problems) -> None:
-    """Repeated rows, ids that mean two images or stand in two splits; the same caption for several images."""
+def check_rows(rows: list[Row], problems: Problems, warnings: Problems, repeats: bool = False) -> None:
+    """Repeated rows, ids that mean two images or stand in two splits; the same caption for several images.
+
+    With `repeats`, a caption that an image has twice was published so: it stays, and is a warning.
+    """
     seen: dict[tuple[str, str], str] = {}
     first: dict[str, Row] = {}
     told: dict[str, set[str]] = {}
@@ -88,7 +106,8 @@ def check_rows(rows: list[Row], problems: Problems, warnings: Problems) -> None:
             problems.add("ids in two splits (keep one)", f"{row.id!r}: {before.split} and {row.split} ({row.where})")
         if (row.id, row.caption) in seen:
             earlier = seen[row.id, row.caption]
-            problems.add("repeated image and caption (remove one)", f"{row.where}, as {earlier}: {row.id!r}")
+            kind = "captions that an image has twice, kept" if repeats else "repeated image and caption (remove one)"
+            (warnings if repeats else problems).add(kind, f"{row.where}, as {earlier}: {row.id!r}")
         seen.setdefault((row.id, row.caption), row.where)
         told.setdefault(row.caption, set()).add(row.id)
         families.setdefault(row.family, set()).add(row.split)

@@ -6,34 +6,40 @@ from pathlib import Path
 from typing import Any
 
 from hnclip.data.assign import by_hash, by_lists
-from hnclip.data.captions import Table, read_table, require
-from hnclip.data.folder_checks import Row, check_leaks, check_rows, look_at_images, read_rows
+from hnclip.data.captions import Table, require
+from hnclip.data.folder_checks import Row, check_leaks, check_rows, first_captions, look_at_images, read_rows
+from hnclip.data.layouts import Layout, read_captions
 from hnclip.data.manifest import write_manifest
 from hnclip.data.prepared_rows import manifest_rows, print_summary, tell
 from hnclip.data.problems import FEW_IMAGES, Problems, few_images
-from hnclip.options import from_dict
+from hnclip.options import from_dict, unknown
 
 
 @dataclass(frozen=True)
 class Options:
     """Where the data is and how it is split; give exactly one of the three split options.
 
-    captions: a .jsonl, .csv, .tsv or .parquet file. images: the folder where relative image paths start (default:
-    the captions file's). id_column: names an image (default: its path as written). split_column: the split of each
-    row. split_lists: for each split a text file with one image id a line. split_hash: percent for each split.
-    family_column: images that belong together, kept in one split by split_hash. long_words: the share of captions
-    over so many words is printed (180 words are about 248 tokens).
+    captions: a .jsonl, .csv, .tsv, .parquet or .json file. layout: how it has them (`hnclip.data.layouts`); null tells
+    it from a .json file's content. images: the folder where relative image paths start (default: the captions file's).
+    id_column: names an image (default: its path as written). split_column: the split of each row; merge_splits: its
+    values that count as another, such as {restval: train}. split_lists: for each split a text file with one image id a
+    line. split_hash: percent for each split. family_column: images that belong together, kept in one split by
+    split_hash. captions_per_image: only the first so many captions of an image (published tests on COCO: 5).
+    long_words: the share of captions over so many words is printed (180 words are about 248 tokens).
     """
 
     captions: str
+    layout: Layout | None = None
     images: str | None = None
     image_column: str = "image"
     caption_column: str = "caption"
     id_column: str | None = None
     split_column: str | None = None
+    merge_splits: dict[str, str] | None = None
     split_lists: dict[str, str] | None = None
     split_hash: dict[str, int] | None = None
     family_column: str | None = None
+    captions_per_image: int | None = None
     long_words: int = 180
 
     def __post_init__(self):
@@ -46,6 +52,10 @@ class Options:
         shares = (self.split_hash or {"all": 100}).values()
         if min(shares) < 1 or sum(shares) != 100:
             raise ValueError(f"split_hash: whole percents that add up to 100, got {self.split_hash}")
+        if self.merge_splits and not self.split_column:
+            raise ValueError("merge_splits: it is read with split_column alone")
+        if self.captions_per_image is not None and self.captions_per_image < 1:
+            raise ValueError(f"captions_per_image must be at least 1, got {self.captions_per_image}")
 
     def columns(self) -> dict[str, str]:
         """The columns that the table must have, by the option that names each."""
@@ -58,8 +68,7 @@ def splits(options: dict[str, Any]) -> list[str]:
     wanted = from_dict(Options, options, "folder")
     if not wanted.split_column:
         return list(wanted.split_lists or wanted.split_hash or {})
-    table = read_table(Path(wanted.captions), Problems())
-    require(table, wanted.columns())
+    table = _table(wanted, Problems())
     found = (row.get(wanted.split_column) for _, row in table.rows)
     return list(dict.fromkeys(name for name in found if isinstance(name, str) and name.strip()))
 
@@ -72,12 +81,11 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     """
     wanted = from_dict(Options, options, "folder")
     problems, warnings = Problems(), Problems()
-    table = read_table(Path(wanted.captions), problems)
-    require(table, wanted.columns())
+    table = _table(wanted, problems)
     rows = assign(wanted, table, problems, warnings)
-    check_rows(rows, problems, warnings)
+    check_rows(rows, problems, warnings, repeats=table.published)
     facts = look_at_images(rows, problems)
-    check_leaks(rows, facts, problems, warnings)
+    check_leaks(rows, facts, warnings if table.published else problems, warnings)
     problems.stop(f"the data of {wanted.captions} cannot be used", Path(folder) / "problems.txt")
     tell(warnings, f"the data of {wanted.captions} can be used; worth a look:", Path(folder) / "warnings.txt")
     for split in dict.fromkeys([*splits(options), *(row.split for row in rows)]):
@@ -86,10 +94,31 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
         write_manifest(Path(folder) / f"{split}.parquet", manifest_rows(chosen, facts))
 
 
+def _table(wanted: Options, problems: Problems) -> Table:
+    """The captions file as a table with the columns that the options name, its splits merged."""
+    table = read_captions(Path(wanted.captions), wanted.layout, problems)
+    require(table, wanted.columns())
+    if not wanted.merge_splits:
+        return table
+    column = wanted.split_column
+    found = dict.fromkeys(row.get(column) for _, row in table.rows if isinstance(row.get(column), str))
+    absent = [name for name in wanted.merge_splits if name not in found]
+    if absent:
+        raise ValueError("; ".join(f"merge_splits: {unknown('split', name, found)}" for name in absent))
+
+    def merged(row: dict[str, Any]) -> dict[str, Any]:
+        split = row.get(column)
+        return {**row, column: wanted.merge_splits.get(split, split) if isinstance(split, str) else split}
+
+    return replace(table, rows=[(where, merged(row)) for where, row in table.rows])
+
+
 def assign(wanted: Options, table: Table, problems: Problems, warnings: Problems) -> list[Row]:
     """The table's rows, each in its split; rows that no list names are left out with a warning."""
     start = Path(wanted.images) if wanted.images else table.path.parent
     rows = read_rows(table, wanted, start.absolute(), problems)
+    if wanted.captions_per_image:
+        rows = first_captions(rows, wanted.captions_per_image, warnings)
     if wanted.split_hash:
         rows = [replace(row, split=by_hash(row.family, wanted.split_hash)) for row in rows]
     if wanted.split_lists:
