@@ -56,6 +56,7 @@ def make_batch(pairs: int) -> dict[str, torch.Tensor]:
         batch[f"{name}_length" if name == "short" else f"{name}_text_length"] = length_N
     batch["filtered_text"], batch["filtered_length"] = captions((batch["text_length"] - 10).clamp_min(CHUNKS))
     batch["crop_box"] = torch.tensor([[20.0, 30.0, 150.0, 170.0]]).repeat(pairs, 1)
+    batch["image_box"] = batch["crop_box"].clone()
     batch["span"] = torch.tensor([[10, 35]]).repeat(pairs, 1)
     first_C = torch.arange(1, CHUNKS - 2)
     batch["chunks"] = torch.stack([first_C, first_C + 3], dim=1).repeat(pairs, 1, 1)

@@ -312,3 +312,14 @@ def test_a_filter_leaves_out_images_without_a_region_in_every_framework(tmp_path
         images[kind] = [trainer.train.image_ids[image] for image in trainer.images]
     kept = [name for name in trainer.train.image_ids if name not in ("train-2", "train-5", "train-7")]
     assert images["longclip"] == images["goal"] == [kept[index] for index in subset(kept, 50, 0)]
+
+
+def test_a_step_knows_its_captions_its_epoch_of_how_many_and_the_share_of_it_that_is_done(tmp_path, monkeypatch):
+    config, run = make_cell(tmp_path, recipe={"epochs": 3, "batch": 4}, pairs=12)
+    trainer = Trainer(read_json(config), run)
+    steps, losses = [], trainer.framework.losses
+    monkeypatch.setattr(trainer.framework, "losses", lambda z, step, term: steps.append(step) or losses(z, step, term))
+    trainer.run()
+    assert [(step.epoch, step.epochs) for step in steps] == [(epoch, 3) for epoch in (0, 1, 2) for _ in range(3)]
+    assert [step.share for step in steps] == pytest.approx([0, 1 / 3, 2 / 3] * 3)
+    assert sorted(torch.cat([step.ids_N for step in steps[:3]]).tolist()) == list(range(12))

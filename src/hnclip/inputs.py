@@ -14,7 +14,7 @@ ALWAYS = ("image", "text", "text_length")
 # What an input brings to a batch, and the files that it is read from or made by way of.
 FIELDS = {
     "first_sentence": ("short_text", "short_length"),
-    "crops": ("crop", "crop_box", "crop_text", "crop_text_length", "has_crop", "span"),
+    "crops": ("crop", "crop_box", "image_box", "crop_text", "crop_text_length", "has_crop", "span"),
     "edges": ("edge", "has_edge"),
     "edge_crops": ("edge_crops", "has_edge_crop"),
     "lexicon": ("filtered_text", "filtered_length", "chunks"),

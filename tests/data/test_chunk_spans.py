@@ -27,6 +27,7 @@ def test_a_window_slides_over_each_clause_and_not_over_its_end():
     assert chunks("A red cat, alone; it sits!? one") == ["a red", "red cat", "it sits"]
     assert chunks("it's close-up") == ["it 's", "'s close", "close - up"]
     assert chunks("3.5 m") == ["5 m"]
+    assert chunks("two: three - four") == ["two : three", "three - four"]  # neither a colon nor a dash ends a clause
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ class Crops:
     pixels: np.ndarray
     row: np.ndarray  # int64 [captions, 1]: the row of a caption's region, -1 where it has none
     box_R4: np.ndarray  # float32, in pixels of the input
+    image_box_R4: np.ndarray  # float32, in pixels of the image
     tokens: Tokens
     span_R2: np.ndarray
 
@@ -81,10 +82,11 @@ class Crops:
         has = rows >= 0
         count, size = len(rows), self.pixels.shape[1]
         crop = np.zeros((count, size, size, 3), np.uint8)
-        box, span = np.zeros((count, 4), np.float32), np.zeros((count, 2), np.int64)
+        box, span = np.zeros((2, count, 4), np.float32), np.zeros((count, 2), np.int64)
         ids_NT, length_N = torch.zeros(count, 2, dtype=torch.long), torch.full((count,), 2)
         if has.any():
-            crop[has], box[has], span[has] = self.pixels[rows[has]], self.box_R4[rows[has]], self.span_R2[rows[has]]
+            crop[has], span[has] = self.pixels[rows[has]], self.span_R2[rows[has]]
+            box[:, has] = self.box_R4[rows[has]], self.image_box_R4[rows[has]]
             given_MT, given_M = self.tokens.batch(rows[has])
             kept = torch.from_numpy(has)
             ids_NT = torch.zeros(count, given_MT.shape[1], dtype=torch.long)
@@ -92,7 +94,8 @@ class Crops:
             ids_NT[kept], length_N[kept] = given_MT, given_M
         return {
             "crop": torch.from_numpy(crop),
-            "crop_box": torch.from_numpy(box),
+            "crop_box": torch.from_numpy(box[0]),
+            "image_box": torch.from_numpy(box[1]),
             "crop_text": ids_NT,
             "crop_text_length": length_N,
             "has_crop": torch.from_numpy(has),
@@ -150,7 +153,7 @@ def _open_crops(record: dict[str, str], transform: Transform, frame: pd.DataFram
     box = regions[["left", "top", "right", "bottom"]].to_numpy(np.float64)
     size = frame[["width", "height"]].to_numpy()[captions]
     mapped = boxes_in_input(box, size, transform).astype(np.float32)
-    return Crops(pixels, _rows(captions, len(frame), 1), mapped, tokens, span_R2)
+    return Crops(pixels, _rows(captions, len(frame), 1), mapped, box.astype(np.float32), tokens, span_R2)
 
 
 def _rows(captions: np.ndarray, count: int, width: int) -> np.ndarray:

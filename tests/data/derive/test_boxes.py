@@ -50,5 +50,5 @@ def test_many_boxes_of_many_images_and_none():
 
 @pytest.mark.parametrize("box", [(-3, 1, 0, 2), (8, 1, 9, 2), (1, -3, 2, 0), (1, 8, 2, 9)])
 def test_a_box_that_only_touches_the_input_lies_outside(box):
-    inside = np.clip(box, 0, 8) + np.array([-0.1, -0.1, 0.1, 0.1])
+    inside = np.clip(box, 0, 8) + np.array([-0.6, -0.6, 0.6, 0.6])
     assert outside(np.array([box, inside]), 8).tolist() == [True, False]

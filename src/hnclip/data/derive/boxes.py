@@ -18,6 +18,6 @@ def boxes_in_input(box_N4: np.ndarray, size_N2: np.ndarray, transform: Transform
 
 
 def outside(box_N4: np.ndarray, size: int) -> np.ndarray:
-    """True for boxes of the input that share no area with its `size` x `size` pixels."""
-    left, top, right, bottom = box_N4.T
+    """True for boxes of the input that, rounded as frameworks do, share no pixel with its `size` x `size`."""
+    left, top, right, bottom = np.round(box_N4).T
     return (right <= 0) | (bottom <= 0) | (left >= size) | (top >= size)
