@@ -16,7 +16,7 @@ import torch
 from hnclip import __version__
 from hnclip.checkpoint import Progress
 from hnclip.data.split import Split
-from hnclip.inputs import FILES, record_path
+from hnclip.inputs import FILES, record_path, wanted
 from hnclip.store import read_json
 
 PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "peft", "numpy", "pandas", "pillow")
@@ -85,15 +85,16 @@ def resident_memory() -> int:
     return psutil.Process().memory_info().rss
 
 
-def costs(optimiser: torch.optim.Optimizer, baseline: int, files: dict[str, str]) -> dict[str, Any]:
+def costs(optimiser: torch.optim.Optimizer, baseline: int, config: dict[str, Any]) -> dict[str, Any]:
     """What a method costs beside time and peak memory: memory before it, weights trained, inputs made.
 
-    `files` names the training split's files; of each further input, what was noted when it was made.
+    Of each input that the framework of this cell's config trains on, what was noted when it was made.
     """
     weights = [weight for group in optimiser.param_groups for weight in group["params"]]
-    keys = dict.fromkeys(key for names in FILES.values() for key in names)
+    files = config["data"]["train"]
+    keys = dict.fromkeys(key for name in wanted(config["framework"]) for key in FILES[name])
     return {
         "baseline_memory_bytes": baseline,
         "trained_parameters": sum(weight.numel() for weight in weights),
-        "inputs": {key: read_json(Path(record_path(files[key]))) for key in keys if key in files},
+        "inputs": {key: read_json(Path(record_path(files[key]))) for key in keys},
     }

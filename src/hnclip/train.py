@@ -70,7 +70,7 @@ class Trainer:
             groups, weight_decay=self.recipe.weight_decay, betas=tuple(self.recipe.betas), fused=True
         )
         self.model, self.optimiser = self.fabric.setup(self.framework, optimiser)
-        self.costs = costs(self.optimiser, baseline, config["data"]["train"])
+        self.costs = costs(self.optimiser, baseline, config)
         self.scaler = getattr(self.fabric._precision, "scaler", None)
         self.generator = torch.Generator(device=self.fabric.device)
         self.contrastive = self._contrastive()
