@@ -12,6 +12,8 @@ from hnclip.data.sentences import split_sentences
         ('He says "Go." Then he leaves.', ['He says "Go."', "Then he leaves."]),
         ("One.\r\nTwo.\n\nThree.", ["One.", "Two.", "Three."]),
         ("Ein Bär. Älter als du. Écoute!", ["Ein Bär.", "Älter als du.", "Écoute!"]),
+        ('It reads "M. Lane" and "5. Run". It ends.', ['It reads "M. Lane" and "5. Run".', "It ends."]),
+        ('A sign with "L." It is red.', ['A sign with "L."', "It is red."]),
         ("  no end ", ["no end"]),
         (" \n", []),
     ],
