@@ -1,4 +1,4 @@
-"""A source's files, from where they are published, a mirror, the hub or a person's disk: checked, unpacked, recorded."""
+"""A source's files, from their publisher, a mirror, the hub or a person's disk: checked, unpacked, recorded."""
 
 import hashlib
 import io
