@@ -10,14 +10,45 @@ from hnclip.data.derive.segment_table import read_segments
 from hnclip.data.derive.segmenters import sam
 
 
+def runs(mask_HW):
+    """A mask as runs of pixels, column after column, outside and inside in turn."""
+    flat = mask_HW.T.ravel()
+    edges = np.flatnonzero(np.diff(flat)) + 1
+    counts = np.diff([0, *edges, flat.size]).tolist()
+    return {"size": list(mask_HW.shape), "counts": [0, *counts] if flat[0] else counts}
+
+
 def test_the_region_of_a_mask_is_its_tight_rectangle_and_its_area_the_masks():
     mask = np.zeros((6, 10), bool)
     mask[1, 2] = mask[4, 7] = True
-    region = sam.mask_region(mask, (10, 6))
+    region = sam.run_region(runs(mask), (10, 6))
     assert region.box == (2, 1, 8, 5) and region.area == pytest.approx(2 / 60)
-    assert sam.mask_region(mask, (25, 15)).box == (5, 2, 20, 13)
-    assert sam.mask_region(np.zeros((6, 10), bool), (10, 6)) is None
+    assert sam.run_region(runs(mask), (25, 15)).box == (5, 2, 20, 13)
+    assert sam.run_region(runs(np.zeros((6, 10), bool)), (10, 6)) is None
     assert scaled((0, 0, 10, 6), (10, 6), (4097, 3001)) == (0, 0, 4097, 3001)
+
+
+def test_the_region_of_any_mask_is_that_of_its_pixels():
+    random = np.random.default_rng(0)
+    for share in (0.02, 0.1, 0.5, 0.99, 1.0) * 20:
+        mask = random.random((5, 7)) < share
+        mask[: random.integers(3)] = mask[:, 6 - random.integers(3) :] = False
+        rows, columns = np.nonzero(mask)
+        region = sam.run_region(runs(mask), (7, 5))
+        if not len(rows):
+            assert region is None
+            continue
+        assert region.box == (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+        assert region.area == pytest.approx(mask.mean())
+
+
+def test_large_images_are_asked_about_few_points_at_once():
+    options = sam.Options("none")
+    assert sam.points_at_once(options, (64, 64)) == 128
+    for size in ((4000, 3000), (2048, 1536), (1024, 1024)):
+        points = sam.points_at_once(options, size)
+        assert 1 <= points <= 128 and points * 3 * size[0] * size[1] <= 2**29
+    assert sam.points_at_once(options, (40_000, 30_000)) == 1
 
 
 @pytest.mark.parametrize(
@@ -36,7 +67,7 @@ def test_only_large_images_are_segmented_as_thumbnails(monkeypatch, size, seen):
         sizes.append(image.size)
         mask = np.zeros(image.size[::-1], bool)
         mask[:, : image.width // 2] = True
-        return [mask]
+        return [runs(mask)]
 
     monkeypatch.setattr(sam, "_pipeline", lambda options: generate)
     image = Image.new("RGB", size)
