@@ -21,6 +21,7 @@ BESIDE = {
     "report": {"cell", "store", "options", "command", "report"},
     "study": {"cell", "inputs", "store", "command"},
     "check": {"cell", "check_inputs", "options", "study", "frameworks", "data", "recipe"},
+    "plan": {"cell", "inputs", "study", "check", "options", "command", "frameworks", "data", "models", "plan"},
     "check_inputs": {"cell", "frameworks", "inputs", "options", "data"},
 }
 LIGHT = ["hnclip", "hnclip.cell", "hnclip.store", "hnclip.study", "hnclip.check", "hnclip.command", "hnclip.options"]
@@ -70,7 +71,10 @@ def torchless(folder: str) -> list[str]:
 
 
 def test_what_needs_no_torch_does_not_load_it():
-    names = [name.removesuffix(".__init__") for name in [*torchless("report"), *torchless("data/prepare")]]
+    names = [
+        name.removesuffix(".__init__")
+        for name in [*torchless("report"), *torchless("data/prepare"), *torchless("plan")]
+    ]
     names = [*LIGHT, "hnclip.frameworks", "hnclip.data.manifest", "hnclip.data.images", "hnclip.data.pixels", *names]
     code = (
         "import sys\nfrom importlib import import_module\n"

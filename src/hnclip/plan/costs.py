@@ -1,0 +1,100 @@
+"""What one cell costs: operations, seconds on a device, peak memory, bytes it leaves."""
+
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Any
+
+from hnclip import cell as cells
+from hnclip.cell import Cell, Config
+from hnclip.plan import workload
+from hnclip.plan.devices import Device
+from hnclip.plan.sizes import split_size
+from hnclip.plan.towers import Towers
+
+FP32 = 4  # bytes of a number
+ADAMW = 28  # bytes moved of a parameter in a step of AdamW: reads and writes of weight, gradient and two moments
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A cell's cost; `flops` and `seconds` of training, `eval_*` of all evaluation, `peak` and `weights` in bytes."""
+
+    cell: str
+    pairs: int
+    steps: int
+    flops: float
+    seconds: float
+    eval_flops: float
+    eval_seconds: float
+    peak: float
+    weights: float
+    checkpoint: float
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def cell_cost(config: Config, cell: Cell, towers: Towers, device: Device) -> Cost:
+    """The cost of a cell of the study on this device."""
+    recipe, entry = cells.recipe_of(config, cell), config["frameworks"][cell.framework]
+    benchmark = config["benchmarks"][cell.train]
+    size = split_size(config, cell.train, benchmark["train"])
+    context = config["backbones"][cell.backbone]["context"]
+    work = workload.workload(entry, min(size.tokens, context))
+    images = max(ceil(size.pairs * cell.fraction / 100), 1)
+    batch = min(recipe["batch"], images)
+    chunked, mixed = recipe["chunk"] is not None, recipe["precision"] != "32-true"
+    steps = recipe["epochs"] * ceil(ceil(images / batch) / recipe["accumulate"])
+    pairs = recipe["epochs"] * images
+    flops = pairs * workload.training(work, towers, batch, context, chunked)
+    seconds = flops / (1e12 * (device.mixed if mixed else device.fp32))
+    moved = steps * ADAMW * workload.trained(work, towers)
+    moved += pairs * workload.traffic(work, towers, mixed, min(recipe["chunk"] or batch, batch))
+    seconds += moved / (1e9 * device.bandwidth)
+    tested = evaluation(config, cell, towers, recipe["epochs"])
+    return Cost(
+        cell=str(cell),
+        pairs=pairs,
+        steps=steps,
+        flops=flops,
+        seconds=seconds,
+        eval_flops=tested,
+        eval_seconds=tested / (1e12 * device.fp32),
+        peak=peak(work, towers, recipe, context, batch),
+        weights=FP32 * float(towers.parameters),
+        checkpoint=FP32 * (towers.parameters + 2.0 * workload.trained(work, towers)),
+    )
+
+
+def evaluation(config: Config, cell: Cell, towers: Towers, epochs: int) -> float:
+    """Operations of every evaluation of a cell, in fp32: its own splits after each epoch, its transfers once."""
+    own = [split for split in cells.all_splits(config["benchmarks"][cell.train])]
+    own.remove(config["benchmarks"][cell.train]["train"])
+    total = epochs * sum(encoding(config, cell.train, split, towers) for split in own)
+    for name in cells.targets(config, cell):
+        total += sum(encoding(config, name, split, towers) for split in cells.test_splits(config, name))
+    return total
+
+
+def encoding(config: Config, benchmark: str, split: str, towers: Towers) -> float:
+    """Operations of embedding one split's images and captions."""
+    size = split_size(config, benchmark, split)
+    return size.pairs * (towers.image.forward(towers.image_tokens) + towers.text.forward(size.tokens))
+
+
+def peak(work: workload.Workload, towers: Towers, recipe: dict[str, Any], context: int, batch: int) -> float:
+    """Bytes that a training step holds at once: weights, gradients, AdamW's moments, what a chunk keeps, comparisons.
+
+    Captions are counted at the context's length, since the longest batch decides. Under mixed precision a 16-bit copy
+    of each weight is kept during a pass. The device's own context and its allocator's slack come on top.
+    """
+    mixed, chunk = recipe["precision"] != "32-true", recipe["chunk"]
+    weights, trained = towers.parameters, workload.trained(work, towers)
+    rows = min(chunk or batch, batch)
+    longest = [context if length >= work.texts[0] - workload.REMOVED else length for length in work.texts]
+    state = FP32 * (weights + 3.0 * trained) + (2.0 * weights if mixed else 0)
+    return (
+        state
+        + rows * workload.kept(work, towers, longest, mixed)
+        + workload.held(work, towers, batch, context, chunk is not None)
+    )

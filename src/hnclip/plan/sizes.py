@@ -1,0 +1,88 @@
+"""How many pairs a benchmark's splits hold, how long their captions are and how large their sources."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hnclip import cell as cells
+from hnclip.cell import Config
+from hnclip.data import sources
+
+# By kind and protocol; `counts` of a benchmark's options come first, and manifests that are there before both.
+PUBLISHED = {
+    ("docci", "goal"): {"train": 9647, "qual_dev": 100, "test": 5100},
+    ("docci", "official"): {"train": 9647, "qual_dev": 100, "test": 5000, "qual_test": 100},
+    ("dci", "goal"): {"train": 5603, "test": 1999},
+    ("dci", "full"): {"all": 7602},
+    ("long_dci", None): {"test": 7602},
+    ("urban1k", None): {"test": 1000},
+    ("vg_paragraphs", None): {"train": 14575, "val": 2487, "test": 2489},
+}
+PROTOCOL = {"docci": "goal", "dci": "goal"}  # where the options name none
+# Tokens of a caption, start and end included; paragraphs of Visual Genome have 68 words on average.
+TOKENS = {"docci": 142, "dci": 152, "long_dci": 152, "urban1k": 131, "vg_paragraphs": 80, "scenes": 70, "stamps": 50}
+UNKNOWN = 140
+PACKED = (".gz", ".tar", ".zip")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Pairs of a split, tokens of a caption, and where the number is from."""
+
+    pairs: int
+    tokens: float
+    known: str
+
+
+def split_size(config: Config, benchmark: str, split: str) -> Split:
+    """Counted where the split's files lie under results/, else published, else of the options.
+
+    Raises ValueError for a benchmark whose size nothing tells before it is prepared.
+    """
+    entry = config["benchmarks"][benchmark]
+    kind, options = entry["kind"], entry["options"]
+    tokens = float(TOKENS.get(kind, UNKNOWN))
+    manifest = Path(cells.manifest_path(benchmark, split))
+    if manifest.is_file():
+        from pyarrow import parquet
+
+        return Split(parquet.ParquetFile(manifest).metadata.num_rows, _counted_tokens(manifest) or tokens, "counted")
+    told = options.get("counts") if isinstance(options.get("counts"), dict) else options.get("pairs")
+    if told and split in told:
+        return Split(told[split], tokens, "options")
+    protocol = options.get("protocol", PROTOCOL.get(kind))
+    published = PUBLISHED.get((kind, protocol), {})
+    if split in published:
+        return Split(published[split], tokens, "published")
+    raise ValueError(
+        f"benchmark {benchmark!r}: nothing tells how many pairs {split!r} has before it is prepared; run "
+        f"`snakemake --until prepare_{benchmark}` first"
+    )
+
+
+def _counted_tokens(manifest: Path) -> float | None:
+    """The mean length of the split's captions, where they were tokenised."""
+    import numpy as np
+
+    for path in sorted(manifest.parent.glob(f"{manifest.stem}.*.tokens.npz")):
+        with np.load(path) as file:
+            return float(np.diff(file["start"]).mean())
+    return None
+
+
+def downloads(config: Config, benchmarks: list[str]) -> dict[str, dict[str, Any]]:
+    """Of each source that these benchmarks need: bytes as published, bytes unpacked, whether put there by hand."""
+    needed = set()
+    for name in benchmarks:
+        module = import_module(f"hnclip.data.prepare.{config['benchmarks'][name]['kind']}")
+        needed.update(getattr(module, "SOURCES", ()))
+    found = {}
+    for name in sorted(needed):
+        files = sources.source(name).files
+        found[name] = {
+            "bytes": sum(file.bytes or 0 for file in files),
+            "unpacked": sum(file.bytes or 0 for file in files if file.unpack),
+            "by_hand": [file.name for file in files if file.url is None],
+        }
+    return found
