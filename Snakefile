@@ -18,6 +18,7 @@ check(config)
 
 
 include: "rules/data.smk"
+include: "rules/overlap.smk"
 include: "rules/inputs.smk"
 include: "rules/starter.smk"
 include: "rules/embed.smk"
@@ -34,5 +35,6 @@ rule all:
     default_target: True
     input:
         results(),
+        cell_results(),
     message:
         "The study is finished"

@@ -11,6 +11,8 @@ from hnclip.cell import (
     Cell,
     grid,
     needs_embeddings,
+    overlap_path,
+    parse_overlap,
     parse_tokens,
     parse_transform,
     resolve,
@@ -108,3 +110,10 @@ def test_a_cell_is_not_evaluated_on_its_own_benchmark_again(config):
     config["grids"]["main"]["transfer"] = ["scenes-long", "scenes"]
     assert targets(config, CELL) == ["scenes-long"]
     assert targets(config, Cell("tiny", "scenes", "hnclip", "hn", 100, 42)) == []
+
+
+def test_a_list_of_shared_images_parses_back():
+    path = overlap_path("vg", "train", "urban1k", "test")
+    assert parse_overlap(path) == ("vg", "train", "urban1k", "test")
+    for other in ("lists/a.txt", "results/overlap/a/b/c.txt", f"./{path}", f"/x/{path}", path.removesuffix(".txt")):
+        assert parse_overlap(other) is None

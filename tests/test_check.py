@@ -106,7 +106,7 @@ def test_all_faults_are_named_at_once(config):
         (["grids", "main", "fractions"], [0.5], ["grids.main.fractions[0]", "integer"]),
         (["grids", "main", "transfer"], ["scenes-lang"], ["grids.main.transfer", "did you mean 'scenes-long'"]),
         (["run"], "main", ["run", "array"]),
-        (["frameworks", "goal", "inputs"], {}, ["frameworks.goal", "inputs crops bring"]),
+        (["frameworks", "goal", "inputs"], {}, ["frameworks.goal", "trains on the inputs crops"]),
         (
             ["frameworks", "goal", "inputs"],
             {"crops": True, "crop": True},
@@ -242,3 +242,21 @@ def test_what_regions_are_made_with_and_is_not_there_is_named(config, kind, key)
 def test_a_benchmark_may_not_take_the_name_of_a_shared_folder(config):
     config["benchmarks"]["segments"] = config["benchmarks"]["scenes-long"]
     assert "benchmarks.segments: results/data/segments holds what benchmarks share" in message(config)
+
+
+def test_lists_of_shared_images_come_from_other_benchmarks(config):
+    entry = {"kind": "vg_paragraphs", "train": "train", "validation": None, "test": ["test"]}
+    names = {"a": "results/overlap/b/train/scenes/tests.txt", "b": "results/overlap/b/train/scenes/test.txt"}
+    names["c"] = "results/overlap/a/train/scene/test.txt"
+    config["benchmarks"] |= {name: {**entry, "options": {"exclude": path}} for name, path in names.items()}
+    text = message(config)
+    assert "unknown split of scenes 'tests' (did you mean 'test'?)" in text
+    assert f"benchmarks.b.options.exclude: {names['b']} is made from this very benchmark" in text
+    assert "unknown benchmark 'scene' (did you mean 'scenes'?)" in text and "3 problems" in text
+
+
+def test_a_list_of_the_users_own_images_to_leave_out_must_be_there(config):
+    entry = {"kind": "vg_paragraphs", "options": {"exclude": "mine/overlap.txt"}, "train": "train", "test": ["test"]}
+    config["benchmarks"]["vg"] = entry
+    config["grids"]["main"]["train"] = ["vg"]
+    assert "benchmarks.vg.options: there is no file mine/overlap.txt" in message(config)

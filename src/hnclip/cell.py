@@ -69,6 +69,17 @@ def manifest_path(benchmark: str, split: str) -> str:
     return f"results/data/{benchmark}/{split}.parquet"
 
 
+def overlap_path(benchmark: str, split: str, other: str, other_split: str) -> str:
+    """The list of the images of a split that another one has too, or nearly (`hnclip.data.near_duplicates`)."""
+    return f"results/overlap/{benchmark}/{split}/{other}/{other_split}.txt"
+
+
+def parse_overlap(path: str) -> tuple[str, str, str, str] | None:
+    """The splits that the list of this path comes from; None where the path is no such list."""
+    parts = path.removesuffix(".txt").split("/")[2:]
+    return tuple(parts) if len(parts) == 4 and overlap_path(*parts) == path else None
+
+
 def transform_name(transform: dict[str, Any]) -> str:
     """The name of a transform in the names of files, such as `48-bicubic-shortest-ignore`."""
     return f"{transform['size']}-{transform['interpolation']}-{transform['resize']}-{transform['exif']}"

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from hnclip import frameworks
-from hnclip.cell import Config, all_splits
+from hnclip.cell import Config, all_splits, parse_overlap
 from hnclip.check_inputs import input_problems
 from hnclip.data import prepare
 from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
-from hnclip.study import WEIGHTS_KEYS, narrow, segments_files, user_files, weights_files
+from hnclip.study import WEIGHTS_KEYS, made_files, narrow, segments_files, user_files, weights_files
 
 NEEDED = {
     "starter": [],
@@ -29,7 +29,7 @@ AXES = {
     "losses": "losses",
     "transfer": "benchmarks",
 }
-SHARED = ("data", "embeddings", "downloads", "starter")
+SHARED = ("data", "embeddings", "downloads", "overlap", "starter")
 CONFIG_FOLDERS = ("transforms", "tokenizers", "segments", "edges", "lexicons")
 SINGULAR = {"backbones": "backbone", "benchmarks": "benchmark", "frameworks": "framework", "losses": "loss"}
 
@@ -39,7 +39,7 @@ def check(config: Config, schema: dict[str, Any]) -> None:
     errors = list(_schema_errors(config, schema))
     problems = [f"{_spell(path)}: {text}" for path, text, _ in errors]
     if not any(fatal for _, _, fatal in errors):
-        problems += [*_names(config), *_entries(config), *input_problems(config), *_files(config)]
+        problems += [*_names(config), *_entries(config), *input_problems(config), *_overlaps(config), *_files(config)]
         if not any("recipe" in path for path, _, _ in errors):
             problems += _recipes(config)
     if problems:
@@ -176,6 +176,22 @@ def _entries(config: Config) -> Iterator[str]:
             yield f"benchmarks.{name}: split {train!r} is trained on and evaluated on"
         elif validation in entry["test"]:
             yield f"benchmarks.{name}: split {validation!r} is tested on, and choices are made on it"
+
+
+def _overlaps(config: Config) -> Iterator[str]:
+    """Lists of shared images that would be made from a benchmark or a split that is not there, or from itself."""
+    known = config["benchmarks"]
+    for name in known:
+        for path in made_files(config, name):
+            place = f"benchmarks.{name}.options.exclude: {path}"
+            parts = parse_overlap(path)
+            for benchmark, split in (parts[:2], parts[2:]):
+                if benchmark == name:
+                    yield f"{place} is made from this very benchmark; make it from an entry without `exclude`"
+                elif benchmark not in known:
+                    yield f"{place}: " + unknown("benchmark", benchmark, known)
+                elif split not in all_splits(known[benchmark]):
+                    yield f"{place}: " + unknown(f"split of {benchmark}", split, all_splits(known[benchmark]))
 
 
 def _recipes(config: Config) -> Iterator[str]:

@@ -71,7 +71,14 @@ def user_files(config: Config, benchmark: str) -> list[str]:
     """The user's own files that a benchmark is prepared from, images aside."""
     options = config["benchmarks"][benchmark]["options"]
     named = [options.get("captions"), options.get("deb"), *(options.get("split_lists") or {}).values()]
-    return [path for path in named if isinstance(path, str)]
+    named.append(options.get("exclude"))
+    return [path for path in named if isinstance(path, str) and not cells.parse_overlap(path)]
+
+
+def made_files(config: Config, benchmark: str) -> list[str]:
+    """The lists of images to leave out that the workflow makes itself, from other benchmarks (rules/overlap.smk)."""
+    path = config["benchmarks"][benchmark]["options"].get("exclude")
+    return [path] if isinstance(path, str) and cells.parse_overlap(path) else []
 
 
 def segments_files(config: Config, segments: str) -> list[str]:

@@ -29,10 +29,11 @@ _WAY_OUT = "fetch images.zip and images2.zip again, or leave these images out: o
 class Options:
     """What is used of the published files.
 
-    exclude: a text file of image ids to leave out, one a line, as `python -m hnclip.data.near_duplicates --ids` writes
-    it. repeats: some pictures have two paragraphs; `first` keeps the first in the file, `all` each that differs, as
-    several captions of one image. counts: `published`, the images that each split must have before `exclude` (those
-    named), or null for as many as there are.
+    exclude: a text file of image ids to leave out, one a line: your own, or one that the workflow makes,
+    results/overlap/THIS_KIND/train/urban1k/test.txt, where THIS_KIND is another entry of this kind without `exclude`.
+    repeats: some pictures have two paragraphs; `first` keeps the first in the file, as studies of these paragraphs do,
+    `all` each that differs, as several captions of one image. counts: `published`, the images that each split must have
+    before `exclude` (those named), or null for as many as there are.
     """
 
     exclude: str | None = None
@@ -64,7 +65,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
         "published",
         PUBLISHED,
         problems,
-        _count_note(counts),
+        _count_note(counts, len(told.keys() - listed.keys())),
     )
     for split, count in counts.items():
         print(f"{split}: {', '.join(f'{number:,} {what}' for what, number in count.items())}")
@@ -97,13 +98,14 @@ def _count(split: str, listed: dict[str, str], told: dict[str, list[str]], out: 
     }
 
 
-def _count_note(counts: dict[str, dict[str, int]]) -> str:
+def _count_note(counts: dict[str, dict[str, int]], unlisted: int) -> str:
     """What was found against what was published, for a message about counts."""
     paragraphs = ", ".join(f"{split} {count['paragraphs']:,}" for split, count in counts.items())
     return (
-        "commonly cited: 19,551 images with 19,561 paragraphs; the paper of the boosted loss states 14,579 for "
-        "training, and no list of these is public (it may have counted paragraphs, where pictures have two: option "
-        f"`repeats: all`); paragraphs found: {paragraphs}"
+        "commonly cited: 19,551 images with 19,561 paragraphs, where the conversion behind these counts puts an image "
+        "of no list into test; the paper of the boosted loss states 14,579 for training, and no list of them is public "
+        "(it may have counted paragraphs, where pictures have two: option `repeats: all`); "
+        f"paragraphs found: {paragraphs}; images in no list: {unlisted:,}"
     )
 
 
