@@ -35,6 +35,5 @@ rule all:
     default_target: True
     input:
         results(),
-        cell_results(),
     message:
         "The study is finished"
