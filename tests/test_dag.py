@@ -223,6 +223,32 @@ def test_a_failure_after_a_change_of_further_inputs_leaves_no_stale_tables(tmp_p
     assert wanted | {"Collecting the ranks of study dag", "Writing tables", "Drawing figures"} <= study.jobs(after)
 
 
+def test_an_entry_may_have_the_name_of_a_file(study):
+    overlay = changed(edges={"config": {"kind": "canny", "low": 1, "high": 2}})
+    overlay["frameworks"] = {
+        "longclip": {"kind": "structxlip", "inputs": {"edges": "config", "edge_crops": 1, "lexicon": "none"}}
+    }
+    assert "Edge maps of scenes/train by config" in study.jobs(overlay)
+
+
+def test_the_way_out_that_the_readme_names_for_replaced_images_prepares_and_trains(own):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "--configfile my_study.yaml -R prepare_own`" in readme
+    said = own.snakemake(OWN, "-R", "prepare_own", "--dry-run")
+    assert "Preparing benchmark own" in said and "Training tiny/own" in said
+
+
+def test_the_way_out_that_the_readme_names_for_a_hard_stop_unlocks(own):
+    assert "snakemake --unlock`" in (ROOT / "README.md").read_text(encoding="utf-8")
+    locks = own.folder / ".snakemake" / "locks"
+    locks.mkdir(exist_ok=True)
+    (locks / "0.output.lock").write_text("results/own/study.json\n")
+    force = ("--forcerun", "study", "--until", "study")
+    assert "LockException" in own.snakemake(OWN, *force, fails=True)
+    own.snakemake(OWN, "--unlock")
+    assert "Record of study own" in own.snakemake(OWN, *force)
+
+
 def test_images_of_a_test_set_are_found_before_they_are_left_out(study):
     whole = {"kind": "vg_paragraphs", "options": {}, "train": "train", "validation": "val", "test": ["test"]}
     path = "results/overlap/whole/train/scenes/test.txt"
