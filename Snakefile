@@ -35,5 +35,6 @@ rule all:
     default_target: True
     input:
         results(),
+        cell_results(),
     message:
         "The study is finished"

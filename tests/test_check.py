@@ -106,7 +106,7 @@ def test_all_faults_are_named_at_once(config):
         (["grids", "main", "fractions"], [0.5], ["grids.main.fractions[0]", "integer"]),
         (["grids", "main", "transfer"], ["scenes-lang"], ["grids.main.transfer", "did you mean 'scenes-long'"]),
         (["run"], "main", ["run", "array"]),
-        (["frameworks", "goal", "inputs"], {}, ["frameworks.goal", "inputs crops bring"]),
+        (["frameworks", "goal", "inputs"], {}, ["frameworks.goal", "trains on the inputs crops"]),
         (
             ["frameworks", "goal", "inputs"],
             {"crops": True, "crop": True},

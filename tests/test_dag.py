@@ -223,6 +223,20 @@ def test_a_failure_after_a_change_of_further_inputs_leaves_no_stale_tables(tmp_p
     assert wanted | {"Collecting the ranks of study dag", "Writing tables", "Drawing figures"} <= study.jobs(after)
 
 
+def test_a_cell_whose_results_are_gone_trains_again_with_the_input_that_was_deleted(tmp_path):
+    grid = {**OVERLAY["grids"]["some"], "frameworks": ["goal"], "losses": ["infonce", "hn"], "transfer": []}
+    study, overlay = Study(tmp_path), changed(grids={"some": grid})
+    study.snakemake(overlay)
+    assert study.jobs(overlay) == set()
+    (crops,) = (tmp_path / "results/data/scenes").glob("train.given.*.crops.npy")
+    crops.unlink()
+    assert study.jobs(overlay) == set()  # a cache may be deleted where nothing needs it
+    for path in (tmp_path / "results/dag/runs/tiny/scenes/goal/hn/f100/s1").glob("[!c]*.*"):
+        path.unlink()
+    wanted = {"Crops of scenes/train", "Training tiny/scenes/goal/hn/s1", "Writing tables"}
+    assert wanted <= {job.replace("/f100", "") for job in study.jobs(overlay)}
+
+
 def test_an_entry_may_have_the_name_of_a_file(study):
     overlay = changed(edges={"config": {"kind": "canny", "low": 1, "high": 2}})
     overlay["frameworks"] = {

@@ -146,5 +146,5 @@ def test_weights_save_and_load_to_the_same_outputs(tmp_path, kind, monkeypatch):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if entry_of(kind)["inputs"]])
 def test_an_entry_without_the_inputs_that_a_framework_reads_is_refused(tmp_path, kind):
     config, run = make_cell(tmp_path, framework={"kind": kind})
-    with pytest.raises(ValueError, match=f"framework {kind} reads what the inputs .* bring: name them"):
+    with pytest.raises(ValueError, match=f"framework {kind} trains on the inputs .*: name them"):
         train.Trainer(read_json(config), run)

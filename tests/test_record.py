@@ -40,6 +40,15 @@ def test_the_commit_is_the_last_that_touched_the_training_code(repository):
     assert record.commit() == (of_code, True)
 
 
+def test_a_new_file_of_code_is_no_part_of_the_commit(repository):
+    folder, git = repository
+    (folder / "src" / "notes.txt").write_text("x")
+    assert record.commit()[1] is False
+    (folder / "src" / "frameworks").mkdir()
+    (folder / "src" / "frameworks" / "mine.py").write_text("x")
+    assert record.commit()[1] is True
+
+
 def test_outside_a_repository_it_is_the_release(repository):
     shutil.rmtree(Path(repository[0]) / ".git")
     name, dirty = record.commit()

@@ -18,7 +18,7 @@ from hnclip import check as checks  # noqa: E402
 from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
 
-TABLES = ("main", "differences", "fractions", "plugin", "efficiency")
+TABLES = ("main", "differences", "fractions", "plugin", "efficiency", "overlap", "paper")
 FIGURES = ("fractions", "epochs", "caption_cosines")
 
 # `python` in a job is the interpreter that runs Snakemake (or that of its conda environment), and it finds hnclip.
@@ -171,13 +171,21 @@ def collected(wildcards):
     Manifests and further inputs are among it for Snakemake alone: a job that failed took its files away, and a
     missing file is made again only for a job that reads it itself.
     """
-    record = studies.record(config)
     files = [
         cells.manifest_path(name, split) for name in studies.narrow(config)["benchmarks"] for split in splits(name)
     ]
     files += sorted({path for cell in cells.grid(config) for path in cells.input_paths(config, cell).values()})
-    files += [entry["ranks"] for entry in record["zero_shot"]]
-    for entry in record["cells"]:
+    return files + [entry["ranks"] for entry in studies.record(config)["zero_shot"]] + cell_results()
+
+
+def cell_results():
+    """What training and evaluating the study's cells ends with.
+
+    The study asks for it by itself: of a cell whose training failed after the tables were once made, Snakemake would
+    otherwise miss nothing.
+    """
+    files = []
+    for entry in studies.record(config)["cells"]:
         files += [f"{entry['run']}/{name}" for name in ("run.json", "log.parquet", "ranks.parquet")] + entry["eval"]
     return files
 

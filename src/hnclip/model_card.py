@@ -22,7 +22,7 @@ import open_clip
 
 model, _, preprocess = open_clip.create_model_and_transforms("local-dir:FOLDER")
 tokenizer = open_clip.get_tokenizer("local-dir:FOLDER")
-model.eval()  # then model.encode_image(preprocess(image)[None]), model.encode_text(tokenizer(captions))
+model.eval()  # then model.encode_image(preprocess(image.convert("RGB"))[None]), model.encode_text(tokenizer(captions))
 """,
     "transformers": """
 from transformers import CLIPModel, CLIPProcessor

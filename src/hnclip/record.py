@@ -23,7 +23,7 @@ PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "peft", "numpy", "pa
 
 
 def commit() -> tuple[str, bool]:
-    """The last commit that touched the code a cell is trained with, and whether tracked files of it differ.
+    """The last commit that touched the code a cell is trained with, and whether it differs: changed or new files.
 
     Outside a repository, the release.
     """
@@ -35,7 +35,10 @@ def commit() -> tuple[str, bool]:
 
     try:
         name = git("log", "-1", "--format=%H", *code)
-        return name or f"release {__version__}", bool(git("status", "--porcelain", "--untracked-files=no", *code))
+        differs = git("status", "--porcelain", "--untracked-files=no", *code) or git(
+            "ls-files", "--others", "--exclude-standard", "--", "*.py", ":(exclude)report"
+        )
+        return name or f"release {__version__}", bool(differs)
     except (subprocess.CalledProcessError, FileNotFoundError):
         return f"release {__version__}", False
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 from PIL import Image
 
-from hnclip.data.derive.region import AREA, Region, check_area, scaled, within
+from hnclip.data.derive.region import AREA, Box, Region, check_area, scaled, within
 
 THREADS = None
 
@@ -18,7 +18,9 @@ class Options:
 
     scales: the larger, the larger the regions. sigma: of the Gaussian that smooths the picture first, in pixels.
     min_size: pixels of the smallest region. longest: a picture with a longer side is made smaller first, so that
-    these three mean the same in every picture. area: [least, most] share of the image, both included.
+    these three mean the same in every picture. area: [least, most] share of the image, both included; the most holds
+    for a region's rectangle as well, since that of a background is the whole picture. overlap: of two rectangles that
+    share more than this (intersection over union), the one of the earlier scale stays.
     """
 
     scales: tuple[float, ...] = (100.0, 300.0, 1000.0)
@@ -26,9 +28,12 @@ class Options:
     min_size: int = 50
     longest: int = 512
     area: tuple[float, float] = AREA
+    overlap: float = 0.7
 
     def __post_init__(self):
         check_area(self.area)
+        if not 0 <= self.overlap <= 1:
+            raise ValueError(f"overlap must be a share from 0 to 1, got {self.overlap}")
         if not self.scales or min(self.scales) <= 0:
             raise ValueError(f"scales must name one or more numbers above 0, got {list(self.scales)}")
         if self.sigma < 0 or self.min_size < 1 or self.longest < 1:
@@ -39,7 +44,7 @@ class Options:
 
 
 def proposer(options: Options, manifest: pandas.DataFrame) -> Callable[[Image.Image, list[int]], list[Region]]:
-    """The tight rectangle of every segment, once where several segments have the same."""
+    """The tight rectangle of every segment that is no background, once where several are nearly the same."""
     try:
         from skimage.measure import regionprops
         from skimage.segmentation import felzenszwalb
@@ -49,16 +54,17 @@ def proposer(options: Options, manifest: pandas.DataFrame) -> Callable[[Image.Im
     def propose(image: Image.Image, rows: list[int]) -> list[Region]:
         small = shrunk(image, options.longest)
         pixels = np.asarray(small)
-        found: dict[tuple[int, int, int, int], Region] = {}
+        found: list[Region] = []
         for scale in options.scales:
             labels = felzenszwalb(pixels, scale=scale, sigma=options.sigma, min_size=options.min_size, channel_axis=-1)
             for segment in regionprops(labels + 1):
                 top, left, bottom, right = segment.bbox
                 box = scaled((left, top, right, bottom), small.size, image.size)
                 region = Region(box, float(segment.area) / (small.width * small.height))
-                if box not in found or within([region], options.area):
-                    found[box] = region
-        return list(found.values())
+                whole = surface(box) > options.area[1] * image.width * image.height
+                if within([region], options.area) and not whole:
+                    found += [] if any(shared(box, other.box) > options.overlap for other in found) else [region]
+        return found
 
     return propose
 
@@ -69,3 +75,14 @@ def shrunk(image: Image.Image, longest: int) -> Image.Image:
     if share >= 1:
         return image
     return image.resize(tuple(max(1, round(side * share)) for side in image.size), Image.Resampling.BOX)
+
+
+def surface(box: Box) -> int:
+    """Pixels of a box; none where it is upside down."""
+    return max(box[2] - box[0], 0) * max(box[3] - box[1], 0)
+
+
+def shared(a: Box, b: Box) -> float:
+    """Intersection over union of two boxes, 0 to 1."""
+    common = surface((max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])))
+    return common / (surface(a) + surface(b) - common)
