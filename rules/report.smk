@@ -28,6 +28,8 @@ rule collect:
         ranks="results/{study}/tables/ranks.parquet",
         epochs="results/{study}/tables/epochs.parquet",
         runs="results/{study}/tables/runs.parquet",
+        overlap="results/{study}/tables/overlap.parquet",
+        sources="results/{study}/tables/sources.parquet",
     log:
         "logs/collect/{study}.log",
     benchmark:
@@ -51,6 +53,8 @@ rule tables:
         ranks=rules.collect.output.ranks,
         epochs=rules.collect.output.epochs,
         runs=rules.collect.output.runs,
+        overlap=rules.collect.output.overlap,
+        sources=rules.collect.output.sources,
     output:
         report(
             "results/{study}/tables/main.csv",
@@ -82,6 +86,18 @@ rule tables:
             category="Tables",
             labels={"table": "cost of every framework", "format": "CSV"},
         ),
+        report(
+            "results/{study}/tables/overlap.csv",
+            caption="../workflow/report/overlap_table.rst",
+            category="Tables",
+            labels={"table": "test images that were trained on", "format": "CSV"},
+        ),
+        report(
+            "results/{study}/tables/paper.csv",
+            caption="../workflow/report/paper_table.rst",
+            category="Tables",
+            labels={"table": "beside the paper's numbers", "format": "CSV"},
+        ),
         expand(
             "results/{{study}}/tables/{table}.{format}",
             table=TABLES,
@@ -110,6 +126,8 @@ rule figures:
         ranks=rules.collect.output.ranks,
         epochs=rules.collect.output.epochs,
         runs=rules.collect.output.runs,
+        overlap=rules.collect.output.overlap,
+        sources=rules.collect.output.sources,
         embeddings=embeddings,
     output:
         report(

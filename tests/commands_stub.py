@@ -25,11 +25,11 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
         case _ if module.startswith("hnclip.data.derive."):
             return [Path(name) for name in arguments[-2:]]
         case "hnclip.report.collect":
-            return [last / f"{name}.parquet" for name in ("ranks", "epochs", "runs")]
+            return [last / f"{name}.parquet" for name in ("ranks", "epochs", "runs", "overlap", "sources")]
         case "hnclip.report.tables":
             return [
                 last / f"{name}.{kind}"
-                for name in ("main", "differences", "fractions", "plugin", "efficiency")
+                for name in ("main", "differences", "fractions", "plugin", "efficiency", "overlap", "paper")
                 for kind in ("csv", "md", "tex")
             ]
         case "hnclip.report.figures":

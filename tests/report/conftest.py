@@ -28,6 +28,7 @@ BASELINE = 300
 INPUTS = {"finelip": {"crops": {"seconds": 30.5}, "first": {"seconds": 2.0}}, "hnclip": {"first": {"seconds": 2.0}}}
 EPOCHS = 4
 TRANSFORM = {"size": 48, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
+SCENES = {"kind": "scenes", "train": "train", "validation": "validation", "test": ["test", "unseen"]}
 
 
 def number_of(text: str) -> int:
@@ -97,7 +98,9 @@ def made_config(**changes) -> dict:
         "grids": grids,
         "backbones": {"tiny": {"kind": "starter", "context": 248, "tokenizer": "clip", "transform": TRANSFORM}},
         "recipe": {"epochs": EPOCHS, "batch": 16, "lr": 0.0001, "betas": [0.9, 0.98]},
-        "benchmarks": {"scenes": {"train": "train", "validation": "validation", "test": ["test", "unseen"]}},
+        "benchmarks": {
+            "scenes": {"kind": "scenes", "train": "train", "validation": "validation", "test": ["test", "unseen"]}
+        },
         "frameworks": {name: {"kind": name} for name in ("finelip", "hnclip", "longclip")},
         "losses": dict(sorted(LOSSES.items())),
         "report": {"ks": [1, 5, 10, 25, 50], "bootstrap": 400, "confidence": 0.95},
@@ -129,9 +132,21 @@ def made_study(root: Path, config: dict, families: int = 16, size: int = 4) -> P
         zero_shot.append(named | {"ranks": str(path.with_suffix(".ranks.parquet"))})
         store.write_rows(path, made_embeddings(families, size))
         embeddings.append(named | {"path": str(path)})
+    manifests = {}
+    for split in [config["benchmarks"]["scenes"]["train"], *config["benchmarks"]["scenes"]["test"]]:
+        manifests[f"scenes/{split}"] = str(root / "data" / f"{split}.parquet")
+        write_manifest(Path(manifests[f"scenes/{split}"]), [f"{split}-{number}" for number in range(families * size)])
     record = {"config": config, "cells": cells, "zero_shot": zero_shot, "embeddings": embeddings}
+    record |= {"manifests": manifests, "downloads": {}}
     store.write_json(root / "study.json", record)
     return root / "study.json"
+
+
+def write_manifest(path: Path, ids: list[str], contents: list[str] | None = None) -> None:
+    """A manifest as far as the report reads it: two captions an image; the hash is that of its content or its id."""
+    hashes = [hashlib.sha256(content.encode()).hexdigest() for content in contents or ids]
+    rows = [{"id": name, "sha256": digest} for name, digest in zip(ids, hashes, strict=True)]
+    store.write_rows(path, [row for row in rows for _ in range(2)])
 
 
 def made_embeddings(families: int, size: int, width: int = 16) -> list[dict]:

@@ -34,6 +34,13 @@ def test_the_chosen_scale_is_explained_only_where_the_study_has_fixed_scales(nam
     assert CHOSEN not in rendered(name, run=["main"])
 
 
+@pytest.mark.parametrize("name", ["workflow.rst", "main_table.rst"])
+def test_nothing_is_chosen_without_a_validation_split(name):
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    scenes = config["benchmarks"]["scenes"] | {"validation": None}
+    assert CHOSEN not in rendered(name, run=["main", "scales"], benchmarks=config["benchmarks"] | {"scenes": scenes})
+
+
 def test_a_boost_at_a_fixed_scale_is_no_scale_to_choose():
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
     losses = config["losses"] | {"hn": config["losses"]["hn"] | {"scale": 50}}

@@ -16,6 +16,8 @@ from hnclip.report.config_check import differences
 from hnclip.report.load import read_study
 from hnclip.report.notes import protocol_notes
 
+DATA = {"manifests": {}, "downloads": {}}
+
 
 def change_run(study_json: Path, loss: str, **changes) -> None:
     path = next(study_json.parent.glob(f"runs/**/{loss}/f100/s1/run.json"))
@@ -140,7 +142,9 @@ def test_further_benchmarks_are_collected(small_study):
 
 
 def test_the_command_ends_with_one_message_and_loads_no_torch(tmp_path):
-    store.write_json(tmp_path / "study.json", {"config": {}, "zero_shot": [], "cells": [{"run": "gone", "eval": []}]})
+    store.write_json(
+        tmp_path / "study.json", {"config": {}, "zero_shot": [], "cells": [{"run": "gone", "eval": []}]} | DATA
+    )
     code = (
         "import sys, hnclip.report.figures, hnclip.report.tables, hnclip.report.summary, hnclip.report.collect as c;"
         "assert 'torch' not in sys.modules; from hnclip.command import run; run(c.main)"

@@ -173,7 +173,7 @@ def test_losses_with_the_same_words_are_told_apart(study):
 
 def test_files_are_written_in_three_formats(study, tmp_path):
     write_tables(study, tmp_path)
-    tables = ("main", "differences", "fractions", "plugin", "efficiency")
+    tables = ("main", "differences", "fractions", "plugin", "efficiency", "overlap", "paper")
     assert {path.name for path in tmp_path.iterdir()} == {
         f"{name}.{ending}" for name in tables for ending in ("csv", "md", "tex")
     }

@@ -1,4 +1,6 @@
-"""Gather a study's per-query ranks, per-epoch scores and run records into three tables, or say what does not fit.
+"""Gather a study's per-query ranks, per-epoch scores and run records into tables, or say what does not fit.
+
+Beside them what the manifests say of images that are both trained and tested on, and under which licences data came.
 
 python -m hnclip.report.collect results/STUDY/study.json results/STUDY/tables
 """
@@ -15,7 +17,8 @@ from hnclip import store
 from hnclip.cell import Cell
 from hnclip.command import run
 from hnclip.report.config_check import check_configs
-from hnclip.report.load import CELL, COSINE, SCORING, ZERO_SHOT
+from hnclip.report.load import CELL, COSINE, SCORING, SOURCES, ZERO_SHOT
+from hnclip.report.overlap import overlap
 from hnclip.report.query_check import check_queries, check_repeats
 
 RANK_COLUMNS = ("target", "direction", "query", "id", "family", "rank", "gallery", SCORING)
@@ -27,7 +30,7 @@ JSON_KEYS = ("captions_cut", "inputs")  # records within the run record, kept as
 
 
 def collect(study_json: Path, out: Path) -> None:
-    """Write ranks.parquet, epochs.parquet and runs.parquet into `out`.
+    """Write ranks.parquet, epochs.parquet, runs.parquet, overlap.parquet and sources.parquet into `out`.
 
     Raises FileNotFoundError naming every missing file, and ValueError where cells were trained with another config
     than the study's, where commits are mixed without `allow_mixed_commits`, or where files of one target do not rank
@@ -44,11 +47,25 @@ def collect(study_json: Path, out: Path) -> None:
     ranks += [_zero_shot_ranks(entry) for entry in record["zero_shot"]]
     check_queries(ranks)
     epochs = [_epochs(entry) for entry in record["cells"]]
+    shared = overlap(record)
     out = Path(out)
     store.write_rows(out / "ranks.parquet", _table([frame for _, frame in ranks], (*CELL, *RANK_COLUMNS)))
     store.write_rows(out / "epochs.parquet", _table(epochs, (*CELL, "epoch", "target", "t2i_r1", "i2t_r1")))
     columns = ["cell", *CELL, *RUN_KEYS, *JSON_KEYS, "versions"]
     store.write_rows(out / "runs.parquet", pandas.DataFrame(runs, columns=columns))
+    store.write_rows(out / "overlap.parquet", shared)
+    store.write_rows(out / "sources.parquet", _sources(record))
+
+
+def _sources(record: dict[str, Any]) -> pandas.DataFrame:
+    """The published data that benchmarks were made from, with its licence; what was not downloaded has no row."""
+    rows = []
+    for benchmark, downloads in sorted(record["downloads"].items()):
+        for source, path in sorted(downloads.items()):
+            if Path(path).is_file():
+                fetched = store.read_json(path)
+                rows.append((benchmark, source, fetched["licence"], bool(fetched["noncommercial"])))
+    return pandas.DataFrame(rows, columns=list(SOURCES)).astype({"noncommercial": bool})
 
 
 def _table(frames: list[pandas.DataFrame], columns: tuple[str, ...]) -> pandas.DataFrame:
@@ -62,8 +79,12 @@ def _run_files(entry: dict[str, Any]) -> list[str]:
 
 
 def _check_files(record: dict[str, Any]) -> None:
+    if "manifests" not in record or "downloads" not in record:
+        raise ValueError(
+            "study.json is of an older version and names no manifests; delete it and run `snakemake` again"
+        )
     paths = [path for entry in record["cells"] for path in _run_files(entry)]
-    paths += [entry["ranks"] for entry in record["zero_shot"]]
+    paths += [entry["ranks"] for entry in record["zero_shot"]] + list(record["manifests"].values())
     missing = [path for path in paths if not Path(path).is_file()]
     if missing:
         raise FileNotFoundError(
@@ -160,7 +181,7 @@ def _check_commits(runs: list[dict[str, Any]], study_json: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m hnclip.report.collect", description=__doc__.splitlines()[0])
     parser.add_argument("study", type=Path, help="study.json")
-    parser.add_argument("out", type=Path, help="folder of the three tables")
+    parser.add_argument("out", type=Path, help="folder of the tables")
     given = parser.parse_args()
     collect(given.study, given.out)
 

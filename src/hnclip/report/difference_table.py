@@ -3,13 +3,14 @@
 import pandas
 
 from hnclip.report import estimates
+from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.format import name_columns, names, signed
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method, settings
 from hnclip.report.notes import chosen_notes, difference_notes, size_notes
 from hnclip.report.writer import Table
 
-COLUMNS = "backbone train framework a b a_label b_label target points low high reading seeds".split()
+COLUMNS = "backbone train framework a b a_label b_label target points low high reading seeds trained_on".split()
 
 
 def difference_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
@@ -28,10 +29,11 @@ def difference_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
             last = (a.backbone, a.train, a.framework)
             bounds = f"[{signed(found['low'])}, {signed(found['high'])}]"
             words = [a.label, b.label, signed(found["score"]), bounds, estimates.verdict(found)]
-            rows.append([*names(a, columns), *words, str(found["seeds"])])
-            records.append(_difference_record(a, b, target, found))
+            rows.append([*names(a, columns, mark(study, a.train, target)), *words, str(found["seeds"])])
+            records.append(_difference_record(a, b, target, found) | {"trained_on": seen_share(study, a.train, target)})
         header = [*columns, "loss", "minus", "points", f"{study.options.confidence:.0%} interval", "reading", "seeds"]
-        notes = [*size_notes(study, target), *difference_notes(study), *chosen_notes(study)]
+        notes = [*size_notes(study, target), *data_notes(study, target, [a.train for a, _ in pairs])]
+        notes += [*difference_notes(study), *chosen_notes(study)]
         title = f"Differences of R@1 on {target}, points of percent, mean of both directions"
         notes = notes if rows else [_why_empty(study, pairs, target)]
         tables.append(Table(title, header, rows, notes, rules=rules, words=len(columns) + 2))

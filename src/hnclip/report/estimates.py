@@ -43,11 +43,13 @@ def main_methods(study: Study) -> list[Method]:
 
 
 def estimate(
-    study: Study, method: Method, target: str, direction: str, k: int = 1, fraction: int = 100
+    study: Study, method: Method, target: str, direction: str, k: int = 1, fraction: int = 100, seed: int | None = None
 ) -> dict[str, float] | None:
-    """Score, low and high in percent, and the number of seeds."""
+    """Score, low and high in percent, and the number of seeds: all that there are, or the one given."""
     hits = hits_of(study, method, target, direction, k, fraction)
-    return None if hits is None else _percent(study, hits)
+    if hits is None:
+        return None
+    return _percent(study, hits if seed is None else hits.of_seeds((seed,)))
 
 
 def _percent(study: Study, hits: Hits) -> dict[str, float]:

@@ -30,7 +30,11 @@ def name_columns(study: Study, found: list[Method]) -> list[str]:
     return [*varied, "framework"]
 
 
-def names(method: Method, columns: list[str]) -> list[str]:
-    """What these columns say of a method; another scoring than the cosine stands with the framework."""
-    words = {"framework": framework_words(method)}
-    return [words.get(column, getattr(method, column)) or "–" for column in columns]
+def names(method: Method, columns: list[str], mark: str = "") -> list[str]:
+    """What these columns say of a method; another scoring than the cosine stands with the framework.
+
+    A mark stands behind the training set, or behind the framework where that is no column.
+    """
+    words = {name: getattr(method, name) or "–" for name in columns} | {"framework": framework_words(method)}
+    words["train" if "train" in columns else "framework"] += mark
+    return [words[column] for column in columns]

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hnclip.report import style
+from hnclip.report.data_notes import MARK, mark, seen_words
 from hnclip.report.load import Study
 from hnclip.report.methods import Setting, setting_words
 
@@ -54,7 +55,7 @@ def finish(study: Study, layout: Layout, ends: dict[Axes, Ends], x_words: str, y
     for panel, setting, target in layout:
         words = setting_words(study, setting)
         count = "" if layout.wrapped else f" ({_count(study, target)})"  # no room beside other panels
-        panel.set_title(f"{words} on {target}{count}", loc="left")
+        panel.set_title(f"{words} on {target}{mark(study, setting.train, target)}{count}", loc="left")
         if not layout.wrapped:
             style.name_lines(panel, ends[panel])
     for panel, target in layout.edges.items():
@@ -65,6 +66,16 @@ def finish(study: Study, layout: Layout, ends: dict[Axes, Ends], x_words: str, y
         panel.tick_params(labelbottom=True)
     if layout.wrapped:
         _legend(layout)
+    _note(study, layout)
+
+
+def _note(study: Study, layout: Layout) -> None:
+    """Under the panels, what their marks stand for."""
+    pairs = dict.fromkeys((setting.train, target) for _, setting, target in layout)
+    said = [f"{MARK} {seen_words(study, *pair)}" for pair in pairs if pair in study.seen]
+    if said:
+        x = next(iter(layout.edges)).get_position().x0
+        layout.figure.text(x, 0.0, "\n".join(said), ha="left", va="top", fontsize=8, color=style.GREY)
 
 
 def _count(study: Study, target: str) -> str:

@@ -13,7 +13,9 @@ CELL = ("backbone", "train", "framework", "loss", "fraction", "seed")
 ZERO_SHOT = "zero_shot"
 SCORING = "scoring"  # the column of ranks that says by which score a gallery was ordered
 COSINE = "cosine"  # the scoring that every comparison is made under
-TABLES = ("ranks", "epochs", "runs")
+TABLES = ("ranks", "epochs", "runs", "overlap", "sources")
+OVERLAP = ("train", "target", "images", "shared", "share")
+SOURCES = ("benchmark", "source", "licence", "noncommercial")
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,18 @@ class ReportOptions:
 
 @dataclass(frozen=True)
 class Study:
-    """A study as the report reads it: its config, one row a query and cell, one row an epoch, one row a run."""
+    """A study as the report reads it: its config, one row a query and cell, one row an epoch, one row a run.
+
+    overlap: one row a training set and test split, with their images in common. sources: one row a benchmark and
+    published data set that it was made from.
+    """
 
     config: dict[str, Any]
     ranks: pandas.DataFrame
     epochs: pandas.DataFrame
     runs: pandas.DataFrame
+    overlap: pandas.DataFrame
+    sources: pandas.DataFrame
     embeddings: tuple[dict[str, str], ...]
 
     @cached_property
@@ -55,6 +63,13 @@ class Study:
         for (target, direction), row in found.iterrows():
             sizes.setdefault(target, {})[direction] = (int(row["query"]), int(row["gallery"]))
         return sizes
+
+    @cached_property
+    def seen(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """(images that were trained on, images) of each (training set, target), where there are any."""
+        rows = self.overlap[self.overlap["shared"] > 0]
+        keys = zip(rows["train"], rows["target"], strict=True)
+        return dict(zip(keys, zip(rows["shared"], rows["images"], strict=True), strict=True))
 
     @property
     def options(self) -> ReportOptions:

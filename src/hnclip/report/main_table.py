@@ -3,6 +3,7 @@
 import pandas
 
 from hnclip.report import estimates
+from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS, MEAN
 from hnclip.report.format import name_columns, names, percent, with_interval
 from hnclip.report.load import Study, test_targets
@@ -38,7 +39,9 @@ def _main(study: Study, target: str, here: list[Method], scores: dict) -> Table:
     one = [f"R@{first} [{level}]", *(f"R@{k}" for k in ks[1:])]
     rows = []
     for method in here:
-        cells = names(method, columns) + ["–" if method.kind == "zero_shot" else method.label]
+        cells = names(method, columns, mark(study, method.train, target)) + [
+            "–" if method.kind == "zero_shot" else method.label
+        ]
         cells.append("–" if method.kind == "zero_shot" else str(scores[method, MEAN][first]["seeds"]))
         for direction in DIRECTIONS:
             got = scores[method, direction]
@@ -47,14 +50,14 @@ def _main(study: Study, target: str, here: list[Method], scores: dict) -> Table:
     blocks = [(m.backbone, m.train, m.framework) for m in here]
     rules = [index for index in range(1, len(blocks)) if blocks[index] != blocks[index - 1]]
     spans = [("", len(columns) + 2), *((WORDS[direction], len(ks)) for direction in DIRECTIONS), ("both", 1)]
-    notes = [*size_notes(study, target), *protocol_notes(study), *chosen_notes(study)]
-    notes += [*scoring_notes(here), *interval_notes(study)]
+    notes = [*size_notes(study, target), *data_notes(study, target, [method.train for method in here])]
+    notes += [*protocol_notes(study), *chosen_notes(study), *scoring_notes(here), *interval_notes(study)]
     title = f"Retrieval on {target}, recall@K in percent"
     return Table(title, [*columns, "loss", "seeds", *one, *one, one[0]], rows, notes, spans, rules, len(columns) + 1)
 
 
 def _record(study: Study, method: Method, target: str, direction: str, scores: dict) -> dict:
-    """One row of main.csv; of both directions the queries are counted together."""
+    """One row of main.csv; of both directions the queries are counted together, `trained_on` is in percent."""
     counts = study.sizes[target]
     first = next(iter(scores.values()))
     row = {name: getattr(method, name) for name in ("backbone", "train", "framework", "loss", "label", "scoring")}
@@ -62,6 +65,7 @@ def _record(study: Study, method: Method, target: str, direction: str, scores: d
     row["queries"] = sum(n for n, _ in counts.values()) if direction == MEAN else counts[direction][0]
     row["gallery"] = "" if direction == MEAN else counts[direction][1]
     row["seeds"] = first["seeds"]
+    row["trained_on"] = seen_share(study, method.train, target)
     for k, found in scores.items():
         row |= {f"R@{k}": found["score"], f"R@{k} low": found["low"], f"R@{k} high": found["high"]}
     return row

@@ -139,12 +139,17 @@ def last_epochs(epochs: pandas.DataFrame) -> pandas.DataFrame:
     return last.assign(mean=(last["t2i_r1"] + last["i2t_r1"]) / 2)
 
 
+def scale_candidates(study: Study, setting: Setting) -> list[Method]:
+    """Plain InfoNCE at its learned and at every fixed scale."""
+    return [method for method in methods(study, setting) if method.kind in ("plain", "scale")]
+
+
 def chosen_plain(study: Study, setting: Setting) -> Method | None:
     """Plain InfoNCE at the scale with the best mean R@1 on the validation split after the last epoch.
 
     One choice for all seeds, made over the seeds that every candidate has. None where there is nothing to choose.
     """
-    candidates = [method for method in methods(study, setting) if method.kind in ("plain", "scale")]
+    candidates = scale_candidates(study, setting)
     if len(candidates) < 2:
         return None
     target = validation_target(study, setting.train)

@@ -3,8 +3,8 @@
 import json
 
 from hnclip.report import estimates
-from hnclip.report.load import ZERO_SHOT, Study
-from hnclip.report.methods import chosen_plain, scale_words, settings
+from hnclip.report.load import ZERO_SHOT, Study, validation_target
+from hnclip.report.methods import chosen_plain, scale_candidates, scale_words, settings
 
 SMALL = 30  # images; a gallery below it says little
 
@@ -100,12 +100,29 @@ def chosen_notes(study: Study) -> list[str]:
         chosen = chosen_plain(study, setting)
         if chosen:
             words.append(f"{scale_words(study, chosen)} ({chosen.loss}) for {setting.framework} on {setting.train}")
+    blind = unchosen_notes(study)
     if not words:
-        return []
+        return blind
     return [
+        *blind,
         "Plain, scale chosen on validation: of plain InfoNCE at its learned and at every fixed scale, the one with the "
         "best mean R@1 on the validation split after the last epoch, one choice for all seeds, made on "
-        "those that every scale has; here " + "; ".join(words) + "."
+        "those that every scale has; here " + "; ".join(words) + ".",
+    ]
+
+
+def unchosen_notes(study: Study) -> list[str]:
+    """Training sets with several scales of the plain loss and no validation split to choose on."""
+    blind = [
+        s.train
+        for s in settings(study)
+        if len(scale_candidates(study, s)) > 1 and not validation_target(study, s.train)
+    ]
+    if not blind:
+        return []
+    return [
+        f"No scale is chosen for {_list(list(dict.fromkeys(blind)))}: without a validation split there is nothing to "
+        "choose on, and no choice is made on a test split."
     ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas
 
 from hnclip.report import estimates
+from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS
 from hnclip.report.format import name_columns, names, percent, signed
 from hnclip.report.load import Study, test_targets
@@ -14,7 +15,7 @@ from hnclip.report.writer import Table
 
 COLUMNS = (
     "backbone train framework plain boosted plain_label boosted_label target plain_t2i boosted_t2i plain_i2t "
-    "boosted_i2t points low high reading seeds seed_names"
+    "boosted_i2t points low high reading seeds seed_names trained_on"
 ).split()
 WORDS = {"t2i": "R@1 caption → image", "i2t": "R@1 image → caption"}
 
@@ -54,13 +55,19 @@ def plugin_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
     for target in test_targets(study):
         found = {pair: got for pair in pairs if (got := gain(study, *pair, target))}
         tables.append(_table(study, target, pairs, found))
-        records += [_record(a, b, target, got) for (a, b), got in found.items()]
+        records += [
+            _record(a, b, target, got) | {"trained_on": seen_share(study, a.train, target)}
+            for (a, b), got in found.items()
+        ]
     return tables, pandas.DataFrame(records, columns=COLUMNS)
 
 
 def _table(study: Study, target: str, pairs: list, found: dict[tuple[Method, Method], Gain]) -> Table:
     columns = name_columns(study, [a for a, _ in pairs])
-    rows = [[*names(a, columns), a.label, b.label, *_cells(got)] for (a, b), got in found.items()]
+    rows = [
+        [*names(a, columns, mark(study, a.train, target)), a.label, b.label, *_cells(got)]
+        for (a, b), got in found.items()
+    ]
     level = f"{study.options.confidence:.0%} interval"
     header = [*columns, "boosted loss", "plain loss", *["plain", "boosted"] * 2, "points", level, "reading", "seeds"]
     spans = [("", len(columns) + 2), *((WORDS[direction], 2) for direction in DIRECTIONS), ("boosted minus plain", 4)]
@@ -72,6 +79,7 @@ def _table(study: Study, target: str, pairs: list, found: dict[tuple[Method, Met
         return Table(title, [], [], [_why_empty(pairs, target)])
     notes = [
         *size_notes(study, target),
+        *data_notes(study, target, [a.train for a, _ in found]),
         "Points: boosted minus plain, mean of both directions. Every number of a row is a mean over the seeds that it "
         "names, those that both sides have, on all training data.",
         *_lone_notes(study, pairs),

@@ -9,10 +9,12 @@ from pathlib import Path
 from hnclip import store
 from hnclip.command import run
 from hnclip.report import estimates
+from hnclip.report.data_notes import MARK, exif_notes, licence_notes, mark, seen_words
 from hnclip.report.estimates import DIRECTIONS, MEAN
 from hnclip.report.format import percent, signed, with_interval
 from hnclip.report.load import Study, named, read_study, test_targets
 from hnclip.report.methods import Method, Setting, scale_words, setting_words, settings, zero_shot
+from hnclip.report.notes import unchosen_notes
 from hnclip.report.plugin_table import Gain, gain, plugin_pairs
 
 ROWS = ("plain", "chosen", "boosted", "margin")
@@ -23,7 +25,8 @@ def summary(study: Study, tables: Path) -> str:
     targets = test_targets(study)
     lines = [f"Study {study.config['study']}"]
     lines += _result(study, targets[0]) if targets else ["No test split was ranked."]
-    return "\n".join([*lines, "", *_places(Path(tables), targets)]) + "\n"
+    said = _notes(study)
+    return "\n".join([*lines, *([""] if said else []), *said, "", *_places(Path(tables), targets)]) + "\n"
 
 
 def _result(study: Study, target: str) -> list[str]:
@@ -41,7 +44,11 @@ def _result(study: Study, target: str) -> list[str]:
         rows = [m for m in estimates.method_rows(study, setting) if m.kind in ROWS or m in beside]
         if len(rows) == 2 and any(gain(study, *pair, target) for pair in plugin_pairs(study, setting)):
             continue  # the pairs below say it all
-        lines += ["", f"{setting.framework} trained on {setting.train}, from {setting.backbone}"]
+        seen = mark(study, setting.train, target)
+        lines += [
+            "",
+            f"{setting.framework} trained on {setting.train}{seen}, from {setting.backbone}",
+        ]
         lines += [_line(study, method, target, _words(study, method)) for method in rows]
         lines += [_difference(study, a, b, target) for a, b in _verdict_pairs(study, setting)]
     return _aligned([line for line in lines if line is not None]) + _pairs(study, found, target)
@@ -97,6 +104,7 @@ def _pairs(study: Study, found: list[Setting], target: str) -> list[str]:
         pairs = plugin_pairs(study, setting)
         for boosted, plain in pairs:
             words = setting_words(study, setting) + (f", {boosted.label}" if len(pairs) > 1 else "")
+            words += mark(study, setting.train, target)
             rows += [_pair(words, got)] if (got := gain(study, boosted, plain, target)) else []
     if not rows:
         return []
@@ -116,12 +124,18 @@ def _pair(words: str, got: Gain) -> tuple[str, str, str, str, str]:
     return words, percent(plain), percent(boosted), points, ", ".join(map(str, got.seeds))
 
 
+def _notes(study: Study) -> list[str]:
+    """What must be said of scale, data and licences; a line a pair of training and test set with images in common."""
+    seen = [f"{MARK} Trained on images that it is tested on: {seen_words(study, *pair)}." for pair in study.seen]
+    return [*seen, *unchosen_notes(study), *licence_notes(study), *exif_notes(study)]
+
+
 def _places(tables: Path, targets: list[str]) -> list[str]:
     folder = tables.parent
     more = f" (also {', '.join(targets[1:])})" if len(targets) > 1 else ""
     return [
-        f"Tables   {tables / 'main.md'}, plugin.md, differences.md, fractions.md, efficiency.md; "
-        f".csv and .tex beside them{more}",
+        f"Tables   {tables / 'main.md'}, plugin.md, differences.md, fractions.md, efficiency.md, overlap.md, "
+        f"paper.md; .csv and .tex beside them{more}",
         f"Figures  {folder / 'figures'}",
         f"Report   {folder / 'report.html'}",
     ]

@@ -15,6 +15,8 @@ from hnclip.report.efficiency_table import efficiency_table
 from hnclip.report.fraction_table import fraction_table
 from hnclip.report.load import Study, read_study
 from hnclip.report.main_table import main_table
+from hnclip.report.overlap_table import overlap_table
+from hnclip.report.paper_table import paper_table
 from hnclip.report.plugin_table import plugin_table
 from hnclip.report.writer import Table, latex, markdown
 
@@ -33,6 +35,8 @@ def write_tables(study: Study, folder: Path) -> None:
     write("fractions", *fraction_table(study), folder)
     write("plugin", *plugin_table(study), folder)
     write("efficiency", *efficiency_table(study), folder)
+    write("overlap", *overlap_table(study), folder)
+    write("paper", *paper_table(study), folder)
 
 
 def main() -> None:
