@@ -115,7 +115,7 @@ def test_all_faults_are_named_at_once(config):
         (["frameworks", "goal", "options"], {"locl_weight": 1}, ["frameworks.goal", "did you mean 'local_weight'"]),
         (["frameworks", "structxlip", "inputs", "edges"], "cany", ["structxlip.inputs.edges", "did you mean 'canny'"]),
         (["frameworks", "structxlip", "inputs", "lexicon"], "color", ["structxlip.inputs.lexicon", "'colours'"]),
-        (["frameworks", "goal", "inputs", "edge_crops"], 2, ["goal.inputs.edge_crops", "need `edges`"]),
+        (["frameworks", "goal", "inputs", "first_sentence"], True, ["goal.inputs.first_sentence", "does not train on"]),
         (["edges", "canny", "low"], 300, ["edges.canny", "low must not be above high"]),
         (["lexicons", "colours", "remove"], ["colors"], ["lexicons.colours", "did you mean 'colours'"]),
         (["segments", "given", "kind"], "gven", ["segments.given", "did you mean 'given'"]),
@@ -260,3 +260,21 @@ def test_a_list_of_the_users_own_images_to_leave_out_must_be_there(config):
     config["benchmarks"]["vg"] = entry
     config["grids"]["main"]["train"] = ["vg"]
     assert "benchmarks.vg.options: there is no file mine/overlap.txt" in message(config)
+
+
+def test_regions_that_a_kind_does_not_know_are_not_given(config, tmp_path):
+    table = tmp_path / "captions.jsonl"
+    table.write_text('{"image": "a.png", "caption": "a"}')
+    hashed = {"train": 80, "validation": 10, "test": 10}
+    config["benchmarks"]["scenes"]["kind"] = "folder"
+    config["benchmarks"]["scenes"]["options"] = {"captions": str(table), "split_hash": hashed}
+    config["benchmarks"]["scenes"]["test"] = ["test"]
+    config["benchmarks"]["scenes"]["segments"] = "felzenszwalb"
+    check(config, SCHEMA)
+    config["benchmarks"]["scenes"]["segments"] = "given"
+    assert "benchmarks.scenes.segments: kind 'folder' knows no boxes" in message(config)
+
+
+def test_crops_of_edge_maps_need_edge_maps(config):
+    del config["frameworks"]["structxlip"]["inputs"]["edges"]
+    assert "frameworks.structxlip.inputs.edge_crops: crops of edge maps need `edges`" in message(config)

@@ -1,9 +1,11 @@
 """The part of a config's check that looks at frameworks' further inputs. No torch."""
 
 from collections.abc import Iterator
+from importlib import import_module
 
 from hnclip import frameworks, inputs
 from hnclip.cell import Config
+from hnclip.data import prepare
 from hnclip.data.derive.entries import EdgesEntry, SegmentsEntry
 from hnclip.data.derive.lexicon import LexiconEntry
 from hnclip.options import from_dict, unknown
@@ -34,7 +36,7 @@ def input_problems(config: Config) -> Iterator[str]:
     for name, entry in config["benchmarks"].items():
         if "segments" in entry and entry["segments"] not in config["segments"]:
             yield f"benchmarks.{name}.segments: " + unknown("segments", entry["segments"], config["segments"])
-    yield from _missing_segments(config)
+    yield from dict.fromkeys(_missing_segments(config))
 
 
 def _undeclared(config: Config) -> Iterator[str]:
@@ -50,6 +52,10 @@ def _undeclared(config: Config) -> Iterator[str]:
             frameworks.check_fields(fields, entry)
         except ValueError as error:
             yield f"frameworks.{name}: {error}"
+        read = {inputs.bringing(field) for field in fields}
+        read |= {"edges"} if "edge_crops" in read else set()
+        for key in sorted((inputs.FIELDS.keys() & inputs.wanted(entry)) - read if fields else ()):
+            yield f"frameworks.{name}.inputs.{key}: framework {entry['kind']!r} does not train on it"
 
 
 def _missing_segments(config: Config) -> Iterator[str]:
@@ -62,6 +68,19 @@ def _missing_segments(config: Config) -> Iterator[str]:
             if inputs.needs_segments(entry) or filters:
                 trained = {name: config["benchmarks"][name] for name in grid["train"] if name in config["benchmarks"]}
                 found |= {(name, framework) for name, entry in trained.items() if "segments" not in entry}
+                yield from _without_boxes(config, trained)
     for name, framework in sorted(found):
         known = ", ".join(config["segments"]) or "none"
         yield f"benchmarks.{name}: framework {framework!r} needs regions: name its `segments` (known: {known})"
+
+
+def _without_boxes(config: Config, trained: Config) -> Iterator[str]:
+    """Benchmarks that want regions `given` by a kind that knows none."""
+    for name, entry in trained.items():
+        segments = config["segments"].get(entry.get("segments"), {})
+        if segments.get("kind") == "given" and entry["kind"] in prepare.kinds():
+            if not getattr(import_module(f"hnclip.data.prepare.{entry['kind']}"), "BOXES", False):
+                yield (
+                    f"benchmarks.{name}.segments: kind {entry['kind']!r} knows no boxes of its sentences, so none are "
+                    "given; take segments of another kind, such as felzenszwalb"
+                )

@@ -1,7 +1,7 @@
 """One module a kind of benchmark; the module's name is the kind.
 
 Each has `splits(options) -> list[str]`, the splits it would write, and `prepare(options, folder)`, which writes
-`folder/SPLIT.parquet` for each of them.
+`folder/SPLIT.parquet` for each of them. `BOXES = True` says that its manifests have boxes of sentences.
 """
 
 import re

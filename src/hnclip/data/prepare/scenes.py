@@ -12,6 +12,8 @@ from hnclip.data.scene import PLACES, Scene, box, draw, near_twin, random_scene
 from hnclip.data.scene_words import dense_sentences
 from hnclip.options import from_dict, unknown
 
+BOXES = True  # each sentence of an object has its box
+
 
 @dataclass(frozen=True)
 class Options:

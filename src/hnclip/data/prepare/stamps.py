@@ -15,6 +15,8 @@ from hnclip.data.stamps import PACKAGE, Stamp, read_stamps, share_out
 from hnclip.options import from_dict
 from hnclip.store import write_json
 
+BOXES = True  # each sentence of an object has its box
+
 
 @dataclass(frozen=True)
 class Options:
