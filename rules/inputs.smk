@@ -87,6 +87,8 @@ rule segments:
         "logs/segments/{benchmark}/{split}.{segments}.segments.log",
     benchmark:
         "logs/segments/{benchmark}/{split}.{segments}.segments.tsv"
+    wildcard_constraints:
+        segments=cut(sharded=False),
     conda:
         "../envs/train.yaml"
     resources:
@@ -97,6 +99,56 @@ rule segments:
         "Regions of {wildcards.benchmark}/{wildcards.split} by {wildcards.segments}"
     shell:
         "python -m hnclip.data.derive.segments {input.manifest:q} {input.entry:q}"
+        " {output.data:q} {output.record:q} > {log:q} 2>&1"
+
+
+rule segments_shard:
+    input:
+        manifest="results/data/{benchmark}/{split}.parquet",
+        entry="results/data/segments/{segments}.json",
+        files=segments_inputs,
+    output:
+        data="results/data/{benchmark}/{split}.{segments}.shards/{shard}-of-{shards}.parquet",
+        record="results/data/{benchmark}/{split}.{segments}.shards/{shard}-of-{shards}.json",
+    log:
+        "logs/segments/{benchmark}/{split}.{segments}.{shard}-of-{shards}.log",
+    benchmark:
+        "logs/segments/{benchmark}/{split}.{segments}.{shard}-of-{shards}.tsv"
+    conda:
+        "../envs/train.yaml"
+    resources:
+        mem_mb=6000,
+        runtime=1440,
+        gpu=gpus,
+    message:
+        "Regions of {wildcards.benchmark}/{wildcards.split} by {wildcards.segments}, {wildcards.shard} of {wildcards.shards}"
+    shell:
+        "python -m hnclip.data.derive.segments --shard {wildcards.shard} {wildcards.shards}"
+        " {input.manifest:q} {input.entry:q} {output.data:q} {output.record:q} > {log:q} 2>&1"
+
+
+rule join_segments:
+    input:
+        manifest="results/data/{benchmark}/{split}.parquet",
+        shards=segments_shards,
+    output:
+        data="results/data/{benchmark}/{split}.{segments}.segments.parquet",
+        record="results/data/{benchmark}/{split}.{segments}.segments.json",
+    log:
+        "logs/segments/{benchmark}/{split}.{segments}.segments.log",
+    benchmark:
+        "logs/segments/{benchmark}/{split}.{segments}.segments.tsv"
+    wildcard_constraints:
+        segments=cut(sharded=True),
+    conda:
+        "../envs/prepare.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    message:
+        "Joining the regions of {wildcards.benchmark}/{wildcards.split} by {wildcards.segments}"
+    shell:
+        "python -m hnclip.data.derive.join_segments {input.manifest:q} {input.shards:q}"
         " {output.data:q} {output.record:q} > {log:q} 2>&1"
 
 

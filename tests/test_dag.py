@@ -89,9 +89,11 @@ class Study:
         assert (done.returncode != 0) == fails, done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    def jobs(self, overlay: dict) -> set[str]:
+    def jobs(self, overlay: dict, *targets: str) -> set[str]:
         """What a dry run would do, in the rules' own messages; cells without what they share."""
-        text = self.snakemake(overlay, "--dry-run").replace("tiny/scenes/longclip/", "").replace("/f100/", "/")
+        text = (
+            self.snakemake(overlay, "--dry-run", *targets).replace("tiny/scenes/longclip/", "").replace("/f100/", "/")
+        )
         found = set(re.findall(r"^Job \d+: (.*)$", text, re.MULTILINE))
         assert bool(found) != ("Nothing to be done" in text), text
         return found
@@ -235,6 +237,24 @@ def test_a_cell_whose_results_are_gone_trains_again_with_the_input_that_was_dele
         path.unlink()
     wanted = {"Crops of scenes/train", "Training tiny/scenes/goal/hn/s1", "Writing tables"}
     assert wanted <= {job.replace("/f100", "") for job in study.jobs(overlay)}
+
+
+def test_another_number_of_shards_finds_only_the_regions_again(tmp_path):
+    regions = "egions of scenes/train by given"
+
+    def cut(shards: int) -> dict:
+        return changed(segments={"given": {"shards": shards}})
+
+    def of_shards(shards: int) -> set[str]:
+        return {f"R{regions}, {number} of {shards}" for number in range(1, shards + 1)} | {f"Joining the r{regions}"}
+
+    study, table = Study(tmp_path), "results/data/scenes/train.given.segments.parquet"
+    before = {"Config of benchmark scenes", "Preparing benchmark scenes", "Config of regions given"}
+    assert study.jobs(cut(3), table) == before | of_shards(3)
+    study.snakemake(cut(3), table)
+    assert study.jobs(cut(3), table) == set()
+    assert study.jobs(cut(2), table) == of_shards(2)
+    assert study.jobs(OVERLAY, table) == {f"R{regions}"}
 
 
 def test_an_entry_may_have_the_name_of_a_file(study):

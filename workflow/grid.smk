@@ -77,15 +77,32 @@ def tokens_record(wildcards):
 
 
 def segments_record(wildcards):
-    """What the regions of a split depend on, beside its manifest: the matching backbone with all that it is."""
-    entry = config["segments"][wildcards.segments]
-    return canonical({"options": {}, **entry, "backbone": config["backbones"][entry["backbone"]]})
+    """What the regions of a split depend on, beside its manifest: the matching backbone with all that it is.
+
+    Into how many shards they are cut is none of it.
+    """
+    entry = {"options": {}, **config["segments"][wildcards.segments]}
+    entry.pop("shards", None)
+    return canonical({**entry, "backbone": config["backbones"][entry["backbone"]]})
 
 
 def segments_inputs(wildcards):
     """The user's own files that regions are read from or matched by."""
     entry = config["segments"][wildcards.segments]
     return studies.segments_files(config, wildcards.segments) + studies.weights_files(config, entry["backbone"])
+
+
+def segments_shards(wildcards):
+    """The tables that the shards of a split's regions are."""
+    shards = config["segments"][wildcards.segments]["shards"]
+    folder = f"results/data/{wildcards.benchmark}/{wildcards.split}.{wildcards.segments}.shards"
+    return [f"{folder}/{number}-of-{shards}.parquet" for number in range(1, shards + 1)]
+
+
+def cut(sharded):
+    """The pattern of the entries whose regions are found by several jobs, or else by one."""
+    names = [name for name, entry in config["segments"].items() if (entry.get("shards", 1) > 1) == sharded]
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 def edges_record(wildcards):
@@ -213,6 +230,8 @@ wildcard_constraints:
     transform=r"\d+-[a-z]+-[a-z]+-[a-z]+",
     tokens=r"[a-z]+-\d+",
     segments=NAME,
+    shard=r"\d+",
+    shards=r"\d+",
     edges=NAME,
     lexicon=NAME,
     crops=r"\d+",

@@ -14,15 +14,21 @@ class SegmentsEntry:
     """How regions are found and matched with sentences.
 
     kind: a module of `hnclip.data.derive.segmenters`, which says what `options` it takes. backbone: the model that
-    scores regions against sentences; the config gives its name, the command the whole record.
+    scores regions against sentences; the config gives its name, the command the whole record. shards: jobs that find
+    them, each for its share of a split's images.
     """
 
     kind: str
     backbone: Any
     options: dict = field(default_factory=dict)
+    shards: int = 1
 
     def __post_init__(self):
         self.read_options()
+        if self.shards < 1:
+            raise ValueError(f"shards must be at least 1, got {self.shards}")
+        if self.shards > 1 and self.kind == "json":
+            raise ValueError("shards must be 1 for kind 'json', which reads regions and finds none")
 
     def read_options(self) -> Any:
         """The kind's own `Options`. Raises ValueError with every fault."""

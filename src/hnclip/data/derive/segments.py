@@ -1,6 +1,7 @@
 """The regions of a split's images, each with the sentence that it shows.
 
-`python -m hnclip.data.derive.segments MANIFEST ENTRY.json OUT.parquet RECORD.json` writes them.
+`python -m hnclip.data.derive.segments MANIFEST ENTRY.json OUT.parquet RECORD.json` writes them; with `--shard K N`
+those of one shard of the images, which `hnclip.data.derive.join_segments` joins with the others.
 """
 
 import argparse
@@ -31,6 +32,7 @@ from hnclip.options import from_dict
 from hnclip.store import read_json
 
 IMAGES = 16  # whose crops are embedded together
+Shard = tuple[int, int]  # its number, from 1, and how many there are
 
 
 @dataclass(frozen=True)
@@ -43,31 +45,44 @@ class Proposed:
     captions: list[int]
 
 
-def write(manifest_path: Path, entry: dict[str, Any], out: Path, record: Path) -> None:
-    """Find, match and write the regions of a split. Raises ValueError naming every image and caption at fault."""
+def write(manifest_path: Path, entry: dict[str, Any], out: Path, record: Path, shard: Shard | None = None) -> None:
+    """Find, match and write the regions of a split, or of one shard of it.
+
+    Raises ValueError naming every image and caption at fault.
+    """
     start = time.monotonic()
     wanted = from_dict(SegmentsEntry, entry, "segments")
     frame = read_manifest(manifest_path)
     if wanted.kind == "json":
+        if shard:
+            raise ValueError("regions of kind 'json' are read, not found: they have no shards")
         rows, counts = read_exchange(Path(wanted.read_options().path), frame)
+        counts = {"images": frame["id"].nunique(), "captions": len(frame), **counts}
     else:
-        rows, counts = _match(manifest_path, frame, wanted, out)
+        rows, counts = _match(manifest_path, frame, wanted, out, shard or (1, 1))
     write_segments(out, rows)
-    counts = {
-        "images": frame["id"].nunique(),
-        "captions": len(frame),
-        **counts,
-        "rows": len(rows),
-        "captions_without_region": len(frame) - len({row["caption"] for row in rows}),
-    }
-    write_record(record, time.monotonic() - start, **counts)
+    without = counts["captions"] - len({row["caption"] for row in rows})
+    more = {"shard": list(shard)} if shard else {}
+    write_record(record, time.monotonic() - start, **counts, rows=len(rows), captions_without_region=without, **more)
+
+
+def dealt(count: int, shard: Shard) -> list[int]:
+    """The images of a shard, of so many: every N-th group of those that are embedded together, whatever N is."""
+    number, shards = shard
+    if not 1 <= number <= shards:
+        raise ValueError(f"a shard is K of N with K from 1 to N, got {number} of {shards}")
+    return [image for image in range(count) if image // IMAGES % shards == number - 1]
 
 
 def _match(
-    manifest_path: Path, frame: pandas.DataFrame, entry: SegmentsEntry, out: Path
+    manifest_path: Path, frame: pandas.DataFrame, entry: SegmentsEntry, out: Path, shard: Shard
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     place = _places(manifest_path, frame)
-    found = _proposed(manifest_path, frame, entry, out)
+    first = images(frame)
+    edges = [*first.index, len(frame)]
+    mine = dealt(len(first), shard)
+    captions = [list(range(*edges[number : number + 2])) for number in mine]
+    found = _proposed(manifest_path, frame, first.iloc[mine], captions, entry, out)
     embed = Embedder(entry.backbone)
     rows, proposed, kept = [], 0, 0
     for group in grouped(found, IMAGES):
@@ -78,17 +93,22 @@ def _match(
             sides = dict(zip(("left", "top", "right", "bottom"), region.box, strict=True))
             row = {"id": frame["id"][caption], "caption": caption, **sides, "start": start, "end": end}
             rows.append({**row, "score": score})
-    return rows, {"regions_proposed": proposed, "regions_kept": kept}
+    counts = {"images": len(mine), "captions": sum(map(len, captions))}
+    return rows, {**counts, "regions_proposed": proposed, "regions_kept": kept}
 
 
-def _proposed(manifest_path: Path, frame: pandas.DataFrame, entry: SegmentsEntry, out: Path) -> Iterator[Proposed]:
-    """The regions of one image after another, found once an image, however many captions it has."""
+def _proposed(
+    manifest_path: Path,
+    frame: pandas.DataFrame,
+    rows: pandas.DataFrame,
+    captions: list[list[int]],
+    entry: SegmentsEntry,
+    out: Path,
+) -> Iterator[Proposed]:
+    """The regions of one image of `rows` after another, found once an image, however many captions it has."""
     module, options = segmenter(entry.kind), entry.read_options()
     transform = from_dict(Transform, entry.backbone["transform"], "transform of the backbone")
     propose = module.proposer(options, frame)
-    first = images(frame)
-    edges = [*first.index, len(frame)]
-    captions = [list(range(*edges[number : number + 2])) for number in range(len(first))]
 
     def one(image: Image.Image, number: int) -> Proposed:
         regions = propose(image, captions[number])
@@ -96,9 +116,9 @@ def _proposed(manifest_path: Path, frame: pandas.DataFrame, entry: SegmentsEntry
         crops = [transform_image(image.crop(region.box), transform) for region in kept]
         return Proposed(kept, crops, len(regions), captions[number])
 
-    for _ in decoded(manifest_path, first, transform.exif, lambda image, number: None, out, boxes=True):
+    for _ in decoded(manifest_path, rows, transform.exif, lambda image, number: None, out, boxes=True):
         pass  # images that cannot be used are told before hours are spent on the others
-    return decoded(manifest_path, first, transform.exif, one, out, boxes=True, chunk=IMAGES, threads=module.THREADS)
+    return decoded(manifest_path, rows, transform.exif, one, out, boxes=True, chunk=IMAGES, threads=module.THREADS)
 
 
 def _match_group(
@@ -144,8 +164,10 @@ def main() -> None:
     parser.add_argument("entry", type=Path, help='JSON: {"kind", "backbone": {...}, "options": {...}}')
     parser.add_argument("out", type=Path, help="the table of regions to write, .parquet")
     parser.add_argument("record", type=Path, help="the seconds and counts to write, .json")
+    parser.add_argument("--shard", type=int, nargs=2, metavar=("K", "N"), help="only shard K of N, counted from 1")
     given = parser.parse_args()
-    write(given.manifest, read_json(given.entry), given.out, given.record)
+    shard = tuple(given.shard) if given.shard else None
+    write(given.manifest, read_json(given.entry), given.out, given.record, shard)
 
 
 if __name__ == "__main__":
