@@ -63,7 +63,7 @@ def test_a_found_region_gets_the_best_sentence_of_every_caption(tmp_path, embed)
     regions = read_segments_of(segmented(manifest, "felzenszwalb", scales=[200], area=[0.05, 0.3]), frame)
     record = read_json(tmp_path / "segments.json")
     assert record["regions_kept"] >= 3 and record["rows"] == len(regions) == 2 * record["regions_kept"]
-    assert record["regions_proposed"] > record["regions_kept"]
+    assert record["regions_proposed"] >= record["regions_kept"]
     best = set()
     for region in regions.to_dict("records"):
         row = frame.loc[region["caption"]]
