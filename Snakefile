@@ -17,6 +17,7 @@ include: "workflow/grid.smk"
 check(config)
 
 
+include: "rules/fetch.smk"
 include: "rules/data.smk"
 include: "rules/overlap.smk"
 include: "rules/inputs.smk"

@@ -29,6 +29,7 @@ for known in config["benchmarks"]:
             f"prepare_{known}"
         input:
             config=f"results/data/{known}/config.json",
+            sources=source_records(known),
             files=studies.user_files(config, known) + studies.made_files(config, known),
         output:
             [cells.manifest_path(known, split) for split in splits(known)],

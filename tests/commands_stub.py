@@ -20,7 +20,7 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
             return [Path(name) for name in arguments[-2:]]
         case "hnclip.train":
             return [last / name for name in ("weights.safetensors", "log.parquet", "run.json", "ranks.parquet")]
-        case "hnclip.data.pixels" | "hnclip.data.tokens" | "hnclip.evaluate":
+        case "hnclip.data.fetch" | "hnclip.data.pixels" | "hnclip.data.tokens" | "hnclip.evaluate":
             return [last]
         case _ if module.startswith("hnclip.data.derive."):
             return [Path(name) for name in arguments[-2:]]

@@ -294,6 +294,23 @@ def test_images_of_a_test_set_are_found_before_they_are_left_out(study):
     assert "Preparing benchmark clean" in jobs
 
 
+def test_a_published_data_set_is_fetched_before_its_benchmark_is_prepared(study):
+    entry = {"kind": "urban1k", "options": {}, "train": None, "validation": None, "test": ["test"]}
+    grid = {**OVERLAY["grids"]["some"], "transfer": ["urban"]}
+    jobs = study.jobs(changed(benchmarks={"urban": entry}, grids={"some": grid}))
+    assert {"Config of source urban1k", "Preparing benchmark urban"} <= jobs
+    assert "Fetching urban1k, licence CC BY-NC 4.0 (non-commercial use only)" in jobs
+
+
+def test_another_way_to_the_same_files_prepares_and_trains_nothing(tmp_path):
+    entry = {"kind": "urban1k", "options": {}, "train": None, "validation": None, "test": ["test"]}
+    grid = {**OVERLAY["grids"]["some"], "losses": ["infonce"], "transfer": ["urban"]}
+    study, before = Study(tmp_path), changed(benchmarks={"urban": entry}, grids={"some": grid})
+    study.snakemake(before)
+    after = {**before, "sources": {"urban1k": {"mirror": "http://127.0.0.1:9", "files": {"Urban1k.zip": "."}}}}
+    assert study.jobs(after) <= {"Config of source urban1k"}
+
+
 def test_a_key_that_stands_twice_in_an_overlay_stops_the_study(study):
     said = study.snakemake(yaml.safe_dump(OVERLAY) + "study: other\n", "--dry-run", fails=True)
     assert "overlay.yaml, line" in said and ": study (first in line" in said

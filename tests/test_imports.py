@@ -20,7 +20,8 @@ LAYERS = [
 BESIDE = {
     "report": {"cell", "store", "options", "command", "report"},
     "study": {"cell", "inputs", "store", "command"},
-    "check": {"cell", "check_inputs", "options", "study", "frameworks", "data", "recipe"},
+    "check_sources": {"cell", "options", "data"},
+    "check": {"cell", "check_inputs", "check_sources", "options", "study", "frameworks", "data", "recipe"},
     "plan": {"cell", "inputs", "study", "check", "options", "command", "frameworks", "data", "models", "plan"},
     "check_inputs": {"cell", "frameworks", "inputs", "options", "data"},
 }

@@ -17,6 +17,7 @@ from hnclip import cell as cells  # noqa: E402
 from hnclip import check as checks  # noqa: E402
 from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
+from hnclip.data import prepare, sources  # noqa: E402
 
 TABLES = ("main", "differences", "fractions", "plugin", "efficiency", "overlap", "paper")
 FIGURES = ("fractions", "epochs", "caption_cosines")
@@ -47,6 +48,25 @@ def canonical(record):
 def gpus(wildcards):
     """1 where this machine has an NVIDIA GPU; a cluster's profile says what its jobs ask for."""
     return int(shutil.which("nvidia-smi") is not None)
+
+
+# downloads
+
+
+def source_records(benchmark):
+    """The records of the downloads that a benchmark is prepared from."""
+    kind = config["benchmarks"][benchmark]["kind"]
+    return [f"results/downloads/{name}/{sources.RECORD}" for name in prepare.sources(kind)]
+
+
+def source_record(wildcards):
+    """What the download of a source depends on."""
+    return canonical({"source": wildcards.source, **config["sources"].get(wildcards.source, {})})
+
+
+def source_licence(wildcards):
+    source = sources.source(wildcards.source)
+    return source.licence + (" (non-commercial use only)" if source.noncommercial else "")
 
 
 # data
@@ -188,9 +208,9 @@ def collected(wildcards):
     Manifests and further inputs are among it for Snakemake alone: a job that failed took its files away, and a
     missing file is made again only for a job that reads it itself.
     """
-    files = [
-        cells.manifest_path(name, split) for name in studies.narrow(config)["benchmarks"] for split in splits(name)
-    ]
+    used = studies.narrow(config)["benchmarks"]
+    files = sorted({path for name in used for path in source_records(name)})
+    files += [cells.manifest_path(name, split) for name in used for split in splits(name)]
     files += sorted({path for cell in cells.grid(config) for path in cells.input_paths(config, cell).values()})
     return files + [entry["ranks"] for entry in studies.record(config)["zero_shot"]] + cell_results()
 
@@ -234,4 +254,5 @@ wildcard_constraints:
     shards=r"\d+",
     edges=NAME,
     lexicon=NAME,
+    source="|".join(sources.names()),
     crops=r"\d+",

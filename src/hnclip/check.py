@@ -9,6 +9,7 @@ from typing import Any
 from hnclip import frameworks
 from hnclip.cell import Config, all_splits, parse_overlap
 from hnclip.check_inputs import input_problems
+from hnclip.check_sources import source_problems
 from hnclip.data import prepare
 from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
@@ -213,6 +214,7 @@ def _recipes(config: Config) -> Iterator[str]:
 def _files(config: Config) -> Iterator[str]:
     """Options that the study's benchmarks do not have, splits that they would not write, files that are not there."""
     used = narrow({**config, "run": [name for name in config["run"] if name in config["grids"]]})
+    yield from source_problems(config, used)
     for name in used["segments"]:
         for path in segments_files(config, name):
             if not Path(path).is_file():

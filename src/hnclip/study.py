@@ -108,10 +108,12 @@ def weights_files(config: Config, backbone: str) -> list[str]:
 def sources(config: Config) -> dict[str, Any]:
     """All that decides a study's results: its config, narrowed, and the SHA-256 of each file that it names.
 
+    Downloads are not among it: where they come from decides nothing, and a lock holds their hashes (hnclip.data.lock).
+
     The tables depend on it directly, so that they are wanted again after a change of the user's files even where a
     run failed in between and took the intermediate files with it. Raises OSError where a file cannot be read.
     """
-    used = narrow(config)
+    used = {section: entries for section, entries in narrow(config).items() if section != "sources"}
     paths = [path for name in used["benchmarks"] for path in user_files(config, name)]
     paths += [path for name in used["backbones"] for path in weights_files(config, name)]
     paths += [path for name in used["segments"] for path in segments_files(config, name)]

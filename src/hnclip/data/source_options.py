@@ -1,6 +1,7 @@
 """What the config says of a source."""
 
 import os
+import re
 from dataclasses import dataclass, field
 
 from hnclip.data.sources import File, Source
@@ -20,6 +21,13 @@ class Options:
     files: dict[str, str] = field(default_factory=dict)
     sha256: dict[str, str | None] = field(default_factory=dict)
     offline: bool = False
+
+    def __post_init__(self):
+        if self.mirror is not None and not self.mirror.startswith(("http://", "https://")):
+            raise ValueError(f"mirror: expected http://... or https://..., got {self.mirror!r}")
+        for name, value in self.sha256.items():
+            if value is not None and not re.fullmatch("[0-9a-f]{64}", value):
+                raise ValueError(f"sha256: that of {name} has to be 64 digits 0-9 and a-f, or null; got {value!r}")
 
     def faults(self, source: Source) -> list[str]:
         """What is named that is none of the source's files."""

@@ -1,7 +1,8 @@
 """One module a kind of benchmark; the module's name is the kind.
 
 Each has `splits(options) -> list[str]`, the splits it would write, and `prepare(options, folder)`, which writes
-`folder/SPLIT.parquet` for each of them. `BOXES = True` says that its manifests have boxes of sentences.
+`folder/SPLIT.parquet` for each of them. `BOXES = True` says that its manifests have boxes of sentences; `SOURCES`
+names the published data sets that it is made from.
 """
 
 import re
@@ -18,6 +19,11 @@ from hnclip.options import nearest, unknown
 def kinds() -> list[str]:
     """The known kinds of benchmark."""
     return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def sources(kind: str) -> tuple[str, ...]:
+    """The published data sets (hnclip.data.sources) that a kind is made from."""
+    return getattr(import_module(f"{__name__}.{kind}"), "SOURCES", ())
 
 
 def prepare(config: dict[str, Any], folder: Path) -> None:
