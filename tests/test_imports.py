@@ -19,7 +19,8 @@ LAYERS = [
 # These stand beside the layers: what they may import of hnclip.
 BESIDE = {
     "report": {"cell", "store", "options", "command", "report"},
-    "study": {"cell", "inputs", "store", "command"},
+    "study": {"cell", "inputs", "store", "command", "study_data"},
+    "study_data": {"cell"},
     "check_sources": {"cell", "options", "data"},
     "check": {"cell", "check_inputs", "check_sources", "options", "study", "frameworks", "data", "recipe"},
     "plan": {"cell", "inputs", "study", "check", "options", "command", "frameworks", "data", "models", "plan"},

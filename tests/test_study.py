@@ -62,6 +62,15 @@ def test_the_record_names_the_downloads_of_published_data_alone(config):
     assert record(config)["downloads"] == {"city": {"urban1k": "results/downloads/urban1k/fetched.json"}}
 
 
+def test_near_copies_are_counted_where_a_test_split_was_taken_from_the_source_that_is_trained_on(config):
+    config["benchmarks"]["city"] = {"kind": "urban1k", "options": {}, "test": ["test"]}
+    config["grids"]["main"]["transfer"] = ["city"]
+    assert record(config)["near"] == {}
+    config["benchmarks"]["told"] = {"kind": "vg_paragraphs", "options": {}, "train": "train", "test": ["test"]}
+    config["grids"]["main"]["train"] = ["scenes", "told"]
+    assert record(config)["near"] == {"told": {"city/test": "results/overlap/told/train/city/test.json"}}
+
+
 def test_narrow_keeps_what_the_study_uses_and_nothing_else(config):
     config["run"] = ["scales"]
     kept = narrow(config)

@@ -6,7 +6,6 @@
 import sys
 from functools import lru_cache
 from hashlib import file_digest
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from hnclip import inputs
 from hnclip.cell import Cell, Config
 from hnclip.command import run
 from hnclip.store import read_json, write_json
+from hnclip.study_data import data_files
 
 # The key under which a kind of backbone names a file.
 WEIGHTS_KEYS = {"checkpoint": "weights", "longclip": "weights", "open_clip": "pretrained"}
@@ -137,34 +137,10 @@ def eval_paths(config: Config, cell: Cell) -> list[str]:
     return [f"{cells.run_folder(config, cell)}/eval/{name}.parquet" for name in cells.targets(config, cell)]
 
 
-def benchmark_sources(config: Config, benchmark: str) -> tuple[str, ...]:
-    """The published data sets (`hnclip.data.sources`) that a benchmark is prepared from; none of drawn or own data."""
-    module = import_module(f"hnclip.data.prepare.{config['benchmarks'][benchmark]['kind']}")
-    return tuple(getattr(module, "SOURCES", ()))
-
-
-def manifests(config: Config) -> dict[str, str]:
-    """The manifests of the splits that are trained and tested on, by BENCHMARK/SPLIT."""
-    trained = {name for grid in config["run"] for name in config["grids"][grid]["train"]}
-    splits = [(name, entry["train"]) for name, entry in config["benchmarks"].items() if name in trained]
-    splits += [(name, split) for name in narrow(config)["benchmarks"] for split in cells.test_splits(config, name)]
-    return {f"{name}/{split}": cells.manifest_path(name, split) for name, split in splits}
-
-
-def downloads(config: Config) -> dict[str, dict[str, str]]:
-    """By benchmark, the record of the download of each of its sources, with the licence that it came under."""
-    found = {name: benchmark_sources(config, name) for name in narrow(config)["benchmarks"]}
-    return {
-        name: {source: f"results/downloads/{source}/fetched.json" for source in sources}
-        for name, sources in found.items()
-        if sources
-    }
-
-
 def record(config: Config, files: dict[str, str] | None = None) -> dict[str, Any]:
     """The config, the user's files, each cell's folder and files, the frozen backbones' ranks and embeddings, the data.
 
-    That is manifests, for images that are both trained and tested on, and licences of what was downloaded.
+    The last are manifests, for images that are both trained and tested on, and licences of what was downloaded.
     """
     frozen = evaluated(config)
     return {
@@ -176,8 +152,7 @@ def record(config: Config, files: dict[str, str] | None = None) -> dict[str, Any
         ],
         "zero_shot": [{**split, "ranks": cells.zero_shot_path(**split)} for split in frozen],
         "embeddings": [{**split, "path": cells.embeddings_path(**split)} for split in frozen],
-        "manifests": manifests(config),
-        "downloads": downloads(config),
+        **data_files(config, list(narrow(config)["benchmarks"])),
     }
 
 

@@ -137,7 +137,7 @@ def made_study(root: Path, config: dict, families: int = 16, size: int = 4) -> P
         manifests[f"scenes/{split}"] = str(root / "data" / f"{split}.parquet")
         write_manifest(Path(manifests[f"scenes/{split}"]), [f"{split}-{number}" for number in range(families * size)])
     record = {"config": config, "cells": cells, "zero_shot": zero_shot, "embeddings": embeddings}
-    record |= {"manifests": manifests, "downloads": {}}
+    record |= {"manifests": manifests, "downloads": {}, "near": {}}
     store.write_json(root / "study.json", record)
     return root / "study.json"
 

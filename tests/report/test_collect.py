@@ -16,7 +16,7 @@ from hnclip.report.config_check import differences
 from hnclip.report.load import read_study
 from hnclip.report.notes import protocol_notes
 
-DATA = {"manifests": {}, "downloads": {}}
+DATA = {"manifests": {}, "downloads": {}, "near": {}}
 
 
 def change_run(study_json: Path, loss: str, **changes) -> None:

@@ -35,7 +35,7 @@ def study(study):
 @pytest.fixture
 def seen(study):
     """The study as if three quarters of `unseen` had been trained on."""
-    rows = [("scenes", "scenes/test", 64, 0, 0.0), ("scenes", "scenes/unseen", 64, 48, 0.75)]
+    rows = [("scenes", "scenes/test", 64, 0, 0.0, None), ("scenes", "scenes/unseen", 64, 48, 0.75, None)]
     return dataclasses.replace(study, overlap=pandas.DataFrame(rows, columns=list(OVERLAP)))
 
 
@@ -52,7 +52,7 @@ def two_sets(folder, kinds: tuple[str, str], tested: list[str], contents: list[s
     files = {"a/train": "train", "a/test": "test", "b/test": "b"}
     manifests = {split: str(folder / f"{name}.parquet") for split, name in files.items()}
     downloads = {name: {kind: "none"} for name, kind in zip("ab", kinds, strict=True) if kind}
-    return {"config": config, "manifests": manifests, "downloads": downloads}
+    return {"config": config, "manifests": manifests, "downloads": downloads, "near": {}}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def two_sets(folder, kinds: tuple[str, str], tested: list[str], contents: list[s
 )
 def test_an_image_counts_by_its_bytes_or_by_its_id_within_a_source(tmp_path, kinds, contents, shared):
     found = overlap(two_sets(tmp_path, kinds, ["1", "4", "9"], contents))
-    assert found.to_dict("records") == [
+    assert found.drop(columns="near").to_dict("records") == [
         {"train": "a", "target": "a/test", "images": 2, "shared": 0, "share": 0.0},
         {"train": "a", "target": "b/test", "images": 3, "shared": shared, "share": shared / 3},
     ]
@@ -132,12 +132,29 @@ def test_the_summary_says_what_was_trained_on(study, seen, tmp_path):
 
 def test_the_table_of_overlap_holds_what_is_above_zero(study, seen):
     (table,), rows = overlap_table(seen)
-    assert table.rows == [["scenes", "scenes/unseen", "64", "48", "75.0%"]]
-    assert rows.to_dict("records") == [
+    assert table.rows == [["scenes", "scenes/unseen", "64", "48", "75.0%", "–"]]
+    assert rows.drop(columns="near").to_dict("records") == [
         {"train": "scenes", "target": "scenes/unseen", "images": 64, "shared": 48, "percent": 75.0}
     ]
     (table,), rows = overlap_table(study)
     assert rows.empty and not table.rows and table.notes[0].startswith("No image of a test split was trained on (1 ")
+
+
+def test_near_copies_are_collected_and_said(tmp_path, study):
+    record = two_sets(tmp_path, ("visual_genome", "urban1k"), ["1", "4", "9"], ["other", "bytes", "each"])
+    store.write_json(tmp_path / "near.json", {"b_found": 2, "a_found": 5})
+    found = overlap(record | {"near": {"a": {"b/test": str(tmp_path / "near.json")}}})
+    assert found["near"].fillna(-1).tolist() == [-1, 2] and found["shared"].tolist() == [0, 0]
+    rows = [("scenes", "scenes/test", 64, 0, 0.0, 3), ("scenes", "scenes/unseen", 64, 0, 0.0, 0)]
+    near = dataclasses.replace(study, overlap=pandas.DataFrame(rows, columns=list(OVERLAP)))
+    note = (
+        "Near copies, by a perceptual hash: 3 of the 64 images of scenes/test have an equal or nearly equal picture in"
+    )
+    first, second = main_table(near)[0]
+    assert f"{note} scenes/train." in first.notes and "Near copies" not in " ".join(second.notes)
+    assert f"{note} scenes/train." in summary(near, tmp_path).splitlines() and "†" not in markdown([first])
+    (table,), _ = overlap_table(near)
+    assert table.rows == [["scenes", "scenes/test", "64", "0", "0.0%", "3"]]
 
 
 def test_licences_are_collected_from_what_was_downloaded(small_study, tmp_path):

@@ -103,7 +103,7 @@ def test_the_table_reads_as_the_paper(docci):
 
 
 def test_images_that_were_trained_on_are_marked_beside_the_papers(docci):
-    rows = pandas.DataFrame([("d", "d/test", 64, 32, 0.5)], columns=list(OVERLAP))
+    rows = pandas.DataFrame([("d", "d/test", 64, 32, 0.5, None)], columns=list(OVERLAP))
     found, rows = paper_table(dataclasses.replace(docci, overlap=rows))
     assert any(row[0] == "hnclip †" for row in found[0].rows) and "(50.0%)" in " ".join(found[0].notes)
     assert set(rows.loc[rows["framework"] == "hnclip", "trained_on"]) == {50.0}

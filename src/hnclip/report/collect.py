@@ -79,12 +79,13 @@ def _run_files(entry: dict[str, Any]) -> list[str]:
 
 
 def _check_files(record: dict[str, Any]) -> None:
-    if "manifests" not in record or "downloads" not in record:
+    if not {"manifests", "downloads", "near"} <= record.keys():
         raise ValueError(
             "study.json is of an older version and names no manifests; delete it and run `snakemake` again"
         )
     paths = [path for entry in record["cells"] for path in _run_files(entry)]
     paths += [entry["ranks"] for entry in record["zero_shot"]] + list(record["manifests"].values())
+    paths += [path for found in record["near"].values() for path in found.values()]
     missing = [path for path in paths if not Path(path).is_file()]
     if missing:
         raise FileNotFoundError(

@@ -28,7 +28,12 @@ def seen_words(study: Study, train: str, target: str) -> str:
 
 def data_notes(study: Study, target: str, trains: Iterable[str]) -> list[str]:
     """All that must be said of the data under a table of one test split with models trained on `trains`."""
-    return [*seen_notes(study, target, trains), *licence_notes(study), *exif_notes(study)]
+    return [
+        *seen_notes(study, target, trains),
+        *near_notes(study, target, trains),
+        *licence_notes(study),
+        *exif_notes(study),
+    ]
 
 
 def seen_notes(study: Study, target: str, trains: Iterable[str]) -> list[str]:
@@ -41,6 +46,17 @@ def seen_notes(study: Study, target: str, trains: Iterable[str]) -> list[str]:
         f"{MARK} Trained on images that it is tested on: {words}. Such a row says nothing of unseen images. Counted by "
         "equal files, and by id within one source; for cells on a share of the data, of the full training split."
     ]
+
+
+def near_notes(study: Study, target: str, trains: Iterable[str]) -> list[str]:
+    """Images of which nearly the same picture was trained on: scaled, cropped by a hair, compressed anew."""
+    rows = study.overlap[(study.overlap["target"] == target) & study.overlap["train"].isin(list(trains))]
+    words = [
+        f"{row.near} of the {row.images} images of {target} have an equal or nearly equal picture in "
+        f"{row.train}/{study.config['benchmarks'][row.train]['train']}"
+        for row in rows[rows["near"].fillna(0) > 0].itertuples()
+    ]
+    return [f"Near copies, by a perceptual hash: {'; '.join(words)}."] if words else []
 
 
 def licence_notes(study: Study) -> list[str]:

@@ -14,7 +14,7 @@ ZERO_SHOT = "zero_shot"
 SCORING = "scoring"  # the column of ranks that says by which score a gallery was ordered
 COSINE = "cosine"  # the scoring that every comparison is made under
 TABLES = ("ranks", "epochs", "runs", "overlap", "sources")
-OVERLAP = ("train", "target", "images", "shared", "share")
+OVERLAP = ("train", "target", "images", "shared", "share", "near")
 SOURCES = ("benchmark", "source", "licence", "noncommercial")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas
 
+from hnclip import store
 from hnclip.report.load import OVERLAP, named
 
 
@@ -13,7 +14,8 @@ def overlap(record: dict[str, Any]) -> pandas.DataFrame:
 
     An image was trained on where a file of the same bytes was, whatever its name, or where an image of its id was and
     both are of one benchmark or of benchmarks made from one published source, whose ids are the source's own. Equal ids
-    of unrelated benchmarks (`1.jpg` of two folders) mean nothing. `record` is the study's.
+    of unrelated benchmarks (`1.jpg` of two folders) mean nothing. `near` counts the images of which nearly the same
+    picture was trained on, equal files among them, where the study looked for such. `record` is the study's.
     """
     config, paths, sources = record["config"], record["manifests"], record["downloads"]
     images = {split: _images(path) for split, path in paths.items()}
@@ -25,8 +27,14 @@ def overlap(record: dict[str, Any]) -> pandas.DataFrame:
             for target in (f"{benchmark}/{split}" for split in config["benchmarks"][benchmark]["test"]):
                 shared = _shared(trained, images[target], ids=related)
                 total = len(images[target])
-                rows.append((train, target, total, shared, shared / total))
-    return pandas.DataFrame(rows, columns=list(OVERLAP))
+                rows.append((train, target, total, shared, shared / total, _near(record, train, target)))
+    return pandas.DataFrame(rows, columns=list(OVERLAP)).astype({"near": "Int64"})
+
+
+def _near(record: dict[str, Any], train: str, target: str) -> int | None:
+    """How many of the target's images have a near copy in the training split; None where none were looked for."""
+    path = record["near"].get(train, {}).get(target)
+    return None if path is None else store.read_json(path)["b_found"]
 
 
 def _shared(trained: pandas.DataFrame, tested: pandas.DataFrame, ids: bool) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from hnclip import store
 from hnclip.command import run
 from hnclip.report import estimates
-from hnclip.report.data_notes import MARK, exif_notes, licence_notes, mark, seen_words
+from hnclip.report.data_notes import MARK, exif_notes, licence_notes, mark, near_notes, seen_words
 from hnclip.report.estimates import DIRECTIONS, MEAN
 from hnclip.report.format import percent, signed, with_interval
 from hnclip.report.load import Study, named, read_study, test_targets
@@ -127,6 +127,7 @@ def _pair(words: str, got: Gain) -> tuple[str, str, str, str, str]:
 def _notes(study: Study) -> list[str]:
     """What must be said of scale, data and licences; a line a pair of training and test set with images in common."""
     seen = [f"{MARK} Trained on images that it is tested on: {seen_words(study, *pair)}." for pair in study.seen]
+    seen += [note for target in test_targets(study) for note in near_notes(study, target, named(study.config, "train"))]
     return [*seen, *unchosen_notes(study), *licence_notes(study), *exif_notes(study)]
 
 
