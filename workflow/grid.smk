@@ -212,8 +212,9 @@ def collected(wildcards):
     files = sorted({path for name in used for path in source_records(name)})
     files += [cells.manifest_path(name, split) for name in used for split in splits(name)]
     files += sorted({path for cell in cells.grid(config) for path in cells.input_paths(config, cell).values()})
-    files += [path for found in studies.record(config)["near"].values() for path in found.values()]
-    return files + [entry["ranks"] for entry in studies.record(config)["zero_shot"]] + cell_results()
+    record = studies.record(config)
+    files += sorted({path for said in ("near", "downloads") for by in record[said].values() for path in by.values()})
+    return files + [entry["ranks"] for entry in record["zero_shot"]] + cell_results()
 
 
 def cell_results():

@@ -96,7 +96,7 @@ def test_a_missing_manifest_and_a_record_of_an_older_version_are_said(small_stud
         collect(small_study, small_study.parent / "tables")
     record = store.read_json(small_study)
     store.write_json(small_study, {key: value for key, value in record.items() if key != "manifests"})
-    with pytest.raises(ValueError, match="names no manifests; delete it"):
+    with pytest.raises(ValueError, match="without manifests; delete it"):
         collect(small_study, small_study.parent / "tables")
 
 

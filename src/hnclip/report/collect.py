@@ -79,9 +79,10 @@ def _run_files(entry: dict[str, Any]) -> list[str]:
 
 
 def _check_files(record: dict[str, Any]) -> None:
-    if not {"manifests", "downloads", "near"} <= record.keys():
+    lacking = [name for name in ("manifests", "downloads", "near") if name not in record]
+    if lacking:
         raise ValueError(
-            "study.json is of an older version and names no manifests; delete it and run `snakemake` again"
+            f"study.json is of an older version, without {', '.join(lacking)}; delete it and run `snakemake` again"
         )
     paths = [path for entry in record["cells"] for path in _run_files(entry)]
     paths += [entry["ranks"] for entry in record["zero_shot"]] + list(record["manifests"].values())
