@@ -230,6 +230,7 @@ def test_a_file_behind_a_licence_is_asked_for_before_anything_is_downloaded(worl
 def test_downloads_that_the_disk_has_no_room_for_are_not_begun(world):
     world.files[1] = File("photos.tar.gz", f"{world.server.url}/photos.tar.gz", bytes=10**15, unpack=True)
     assert "about 2.0 PB are needed" in world.refused() and world.server.requests == []
+    world.fetch(mirror=world.server.url)  # of which nothing is known
 
 
 def test_names_of_no_file_are_refused_with_the_nearest(world):

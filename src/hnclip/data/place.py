@@ -29,7 +29,8 @@ def find(source: Source, options: Options, folder: Path) -> dict[str, Path]:
         count = "a file" if len(by_hand) == 1 else f"{len(by_hand)} files"
         why = ", since downloads are off (offline)" if options.is_offline() else ""
         raise FileNotFoundError("\n  ".join([f"{source.name}: {count} to be put in place by hand{why}:", *by_hand]))
-    _check_space([file for file in source.files if not found[file.name].exists()], folder)
+    if not options.mirror:  # what a mirror holds may be smaller; then each file is checked when its size is known
+        _check_space([file for file in source.files if not found[file.name].exists()], folder)
     return found
 
 
