@@ -79,7 +79,7 @@ rule pixels:
         "../envs/prepare.yaml"
     threads: 4
     resources:
-        mem_mb=3000,
+        mem_mb=4000,
         runtime=240,
     message:
         "Decoding {wildcards.benchmark}/{wildcards.split} to {wildcards.transform}"

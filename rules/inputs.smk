@@ -168,7 +168,7 @@ rule crops:
         "../envs/prepare.yaml"
     threads: 4
     resources:
-        mem_mb=3000,
+        mem_mb=4000,
         runtime=240,
     message:
         "Crops of {wildcards.benchmark}/{wildcards.split}"
