@@ -190,3 +190,10 @@ def test_the_command_writes_the_table_and_says_what_is_wrong(tmp_path):
     command = [sys.executable, "-m", "hnclip.data.derive.segments", manifest, tmp_path / "entry.json", *out]
     subprocess.run(command, check=True)
     assert out[0].read_bytes() == expected and read_json(out[1])["rows"] == 6
+
+
+def test_a_split_in_which_no_region_is_kept_is_refused(tmp_path):
+    manifest = make_scenes(tmp_path, 2)
+    with pytest.raises(ValueError, match="no region of any of the 2 images was kept; widen `area`"):
+        segmented(manifest, "felzenszwalb", area=[0.999, 1.0], scales=[50])
+    assert not (tmp_path / "segments.parquet").exists()

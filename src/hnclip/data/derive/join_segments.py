@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hnclip.command import run
 from hnclip.data.derive.record import write_record
-from hnclip.data.derive.segment_table import read_segments_of, write_segments
+from hnclip.data.derive.segment_table import read_segments_of, refuse_none, write_segments
 from hnclip.data.manifest import read_manifest
 from hnclip.store import read_json
 
@@ -35,6 +35,7 @@ def write(manifest_path: Path, shards: list[Path], out: Path, record: Path) -> N
             f"{out} was not written: {manifest_path} has {len(manifest)} captions, its shards {total['captions']}; "
             f"they belong to another manifest: delete {shards[0].parent} and run again"
         )
+    refuse_none(out, total["rows"], total["images"])
     write_segments(out, [row for table in tables for row in table.to_dict("records")])
     write_record(record, total.pop("seconds"), **total)
 

@@ -43,6 +43,15 @@ def write_segments(path: Path, rows: list[dict[str, Any]] | pandas.DataFrame) ->
     write_rows(path, pyarrow.Table.from_pandas(frame[SCHEMA.names], schema=SCHEMA, preserve_index=False))
 
 
+def refuse_none(path: Path, rows: int, images: int) -> None:
+    """Raise ValueError where a whole split has no region: its cells would train on nothing of it without a word."""
+    if not rows:
+        raise ValueError(
+            f"{path} was not written: no region of any of the {images} images was kept; widen `area` in the options of "
+            "these segments, or take another kind"
+        )
+
+
 def read_segments(path: Path) -> pandas.DataFrame:
     """The matched regions, sorted. Raises FileNotFoundError, or ValueError for a file that is none, naming it."""
     path = Path(path)

@@ -23,7 +23,7 @@ from hnclip.data.derive.exchange_reading import read_exchange
 from hnclip.data.derive.matching import Embedder, match
 from hnclip.data.derive.record import write_record
 from hnclip.data.derive.region import Region, within
-from hnclip.data.derive.segment_table import write_segments
+from hnclip.data.derive.segment_table import refuse_none, write_segments
 from hnclip.data.derive.segmenters import segmenter
 from hnclip.data.derive.sentence_places import places
 from hnclip.data.images import Transform, transform_image
@@ -60,6 +60,8 @@ def write(manifest_path: Path, entry: dict[str, Any], out: Path, record: Path, s
         counts = {"images": frame["id"].nunique(), "captions": len(frame), **counts}
     else:
         rows, counts = _match(manifest_path, frame, wanted, out, shard or (1, 1))
+    if shard is None:
+        refuse_none(out, len(rows), counts["images"])
     write_segments(out, rows)
     without = counts["captions"] - len({row["caption"] for row in rows})
     more = {"shard": list(shard)} if shard else {}
