@@ -323,3 +323,13 @@ def test_a_step_knows_its_captions_its_epoch_of_how_many_and_the_share_of_it_tha
     assert [(step.epoch, step.epochs) for step in steps] == [(epoch, 3) for epoch in (0, 1, 2) for _ in range(3)]
     assert [step.share for step in steps] == pytest.approx([0, 1 / 3, 2 / 3] * 3)
     assert sorted(torch.cat([step.ids_N for step in steps[:3]]).tolist()) == list(range(12))
+
+
+def test_what_a_framework_warns_of_is_in_the_record(tmp_path):
+    entry = entry_of("longclip_pcm", components=31)
+    with pytest.warns(UserWarning, match="31 principal components keep all"):
+        run = trained(tmp_path, framework=entry, recipe={"epochs": 1})
+    assert any(
+        text.startswith("31 principal components keep all of 4 rows")
+        for text in read_json(run / "run.json")["warnings"]
+    )

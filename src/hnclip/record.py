@@ -5,6 +5,9 @@ import os
 import resource
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -81,6 +84,24 @@ def run_record(origin: dict[str, Any], device: torch.device, progress: Progress,
         "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else peak,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+@contextmanager
+def noted() -> Iterator[dict[str, None]]:
+    """Collects what hnclip's own code warns of, each sentence once; it is shown as well."""
+    said: dict[str, None] = {}
+    show = warnings.showwarning
+
+    def note(message: Any, category: Any, filename: str, *more: Any) -> None:
+        if Path(__file__).parent in Path(filename).parents:
+            said.setdefault(str(message))
+        show(message, category, filename, *more)
+
+    warnings.showwarning = note
+    try:
+        yield said
+    finally:
+        warnings.showwarning = show
 
 
 def resident_memory() -> int:

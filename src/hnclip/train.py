@@ -34,7 +34,7 @@ from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
 from hnclip.options import from_dict
 from hnclip.recipe import Recipe, lr_factor
-from hnclip.record import costs, origin, resident_memory, run_record
+from hnclip.record import costs, noted, origin, resident_memory, run_record
 from hnclip.scored import line, scored
 from hnclip.store import read_json, write_json, write_rows
 
@@ -104,6 +104,10 @@ class Trainer:
 
     def run(self) -> None:
         """Train to the last epoch and write the results."""
+        with noted() as self.said:
+            self._train()
+
+    def _train(self) -> None:
         checkpoint = self.folder / "checkpoint.pt"
         self.progress = load_checkpoint(checkpoint, self.origin, self.framework, self.optimiser, self.scaler)
         if len(self.images) < self.recipe.batch:
@@ -235,7 +239,9 @@ class Trainer:
         save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
 
     def _write(self, ranks: pd.DataFrame) -> None:
-        record = run_record(self.origin, self.fabric.device, self.progress, [self.train, *self._evaluated()])
+        record = {"warnings": list(self.said)} | run_record(
+            self.origin, self.fabric.device, self.progress, [self.train, *self._evaluated()]
+        )
         save_backbone(
             self.folder / "weights.safetensors",
             self.framework.trained_backbone(),

@@ -156,6 +156,13 @@ def test_the_command_ends_with_one_message_and_loads_no_torch(tmp_path):
     assert "Traceback" not in done.stderr and json.loads((tmp_path / "study.json").read_text())["cells"]
 
 
+def test_what_a_framework_warned_of_is_said_under_the_tables(small_study):
+    change_run(small_study, "infonce", warnings=["the projection changes nothing"])
+    collect(small_study, small_study.parent / "tables")
+    notes = protocol_notes(read_study(small_study, small_study.parent / "tables"))
+    assert notes.count("While longclip trained it was said: the projection changes nothing.") == 1
+
+
 def test_captions_that_were_cut_are_said_under_the_tables(small_study):
     cut = {"scenes/train": [12, 96], "scenes/test": [0, 16]}
     for loss in ("infonce", "hn"):

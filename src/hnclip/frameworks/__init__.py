@@ -57,6 +57,6 @@ def check_fields(fields: tuple[str, ...], entry: dict[str, Any]) -> None:
     missing = sorted(needed - set(inputs.wanted(entry)))
     if missing:
         raise ValueError(
-            f"framework {entry['kind']} trains on the inputs {', '.join(missing)}: name them under `inputs` of its entry "
-            "in the config"
+            f"framework {entry['kind']} trains on the inputs {', '.join(missing)}: name them under `inputs` of its "
+            "entry in the config"
         )

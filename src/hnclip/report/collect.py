@@ -26,7 +26,7 @@ RUN_KEYS = (
     "commit dirty device threads seconds pairs pairs_per_second peak_memory_bytes baseline_memory_bytes "
     "trained_parameters finished"
 ).split()
-JSON_KEYS = ("captions_cut", "inputs")  # records within the run record, kept as text
+JSON_KEYS = ("captions_cut", "inputs", "warnings")  # records within the run record, kept as text
 
 
 def collect(study_json: Path, out: Path) -> None:
@@ -151,7 +151,7 @@ def _run_row(entry: dict[str, Any]) -> dict[str, Any]:
     versions = ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items())
     cell = Cell.parse(entry["cell"])
     _check_inputs(record.get("inputs", {}), entry)
-    texts = {key: json.dumps(record.get(key, {}), sort_keys=True) for key in JSON_KEYS}
+    texts = {key: json.dumps(record.get(key) or {}, sort_keys=True) for key in JSON_KEYS}
     row = {"cell": str(cell), **asdict(cell), **{key: record.get(key) for key in RUN_KEYS}}
     return {**row, **texts, "versions": versions}
 

@@ -40,7 +40,7 @@ def protocol_notes(study: Study) -> list[str]:
     seeds = sorted(int(seed) for seed in study.ranks.loc[study.ranks["framework"] != ZERO_SHOT, "seed"].unique())
     if seeds:
         notes.append(f"Seeds {_list(seeds)}; the column of seeds says how many a row has. Scores are means over seeds.")
-    return [*notes, *_cut_notes(study), *_commit_notes(study)]
+    return [*notes, *_cut_notes(study), *_warning_notes(study), *_commit_notes(study)]
 
 
 def _cut_notes(study: Study) -> list[str]:
@@ -52,6 +52,13 @@ def _cut_notes(study: Study) -> list[str]:
         return []
     words = [f"{name} {cut} of {total} ({cut / total:.1%})" for name, (cut, total) in sorted(counts.items())]
     return ["Captions longer than the model's context, cut there with their end token kept: " + ", ".join(words) + "."]
+
+
+def _warning_notes(study: Study) -> list[str]:
+    """What a framework said while it trained, once a framework."""
+    said = study.runs[["framework", "warnings"]].drop_duplicates()
+    pairs = dict.fromkeys((name, text) for name, texts in said.itertuples(index=False) for text in json.loads(texts))
+    return [f"While {name} trained it was said: {text}." for name, text in pairs]
 
 
 def _commit_notes(study: Study) -> list[str]:
