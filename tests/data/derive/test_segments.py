@@ -10,8 +10,8 @@ import torch
 from PIL import Image
 from regions_world import BACKBONE, PIXELS, change, entry, make_scenes, replace_image, segmented, turned
 
-from hnclip.data.derive.segmenters.felzenszwalb import shared, surface
 from hnclip.data.derive.segment_table import read_segments, read_segments_of
+from hnclip.data.derive.segmenters.felzenszwalb import shared, surface
 from hnclip.data.derive.segments import write
 from hnclip.data.images import Transform, transform_image
 from hnclip.data.manifest import read_manifest
