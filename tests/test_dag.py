@@ -198,6 +198,7 @@ def test_own_captions_that_were_only_touched_run_nothing(own):
     assert own.jobs(OWN) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["hnclip.data.prepare", "hnclip.train"])
 def test_a_failure_after_a_change_of_own_captions_leaves_no_stale_tables(own, command):
     captions(own).write_text(f"changed before {command} failed")
@@ -212,6 +213,7 @@ def test_a_failure_after_a_change_of_own_captions_leaves_no_stale_tables(own, co
     assert own.jobs(OWN) == set()
 
 
+@pytest.mark.slow
 def test_a_failure_after_a_change_of_further_inputs_leaves_no_stale_tables(tmp_path):
     grid = {**OVERLAY["grids"]["some"], "frameworks": ["structxlip"], "losses": ["infonce"], "transfer": []}
     study, before = Study(tmp_path), changed(grids={"some": grid})
@@ -225,6 +227,7 @@ def test_a_failure_after_a_change_of_further_inputs_leaves_no_stale_tables(tmp_p
     assert wanted | {"Collecting the ranks of study dag", "Writing tables", "Drawing figures"} <= study.jobs(after)
 
 
+@pytest.mark.slow
 def test_a_cell_whose_results_are_gone_trains_again_with_the_input_that_was_deleted(tmp_path):
     grid = {**OVERLAY["grids"]["some"], "frameworks": ["goal"], "losses": ["infonce", "hn"], "transfer": []}
     study, overlay = Study(tmp_path), changed(grids={"some": grid})
@@ -239,6 +242,7 @@ def test_a_cell_whose_results_are_gone_trains_again_with_the_input_that_was_dele
     assert wanted <= {job.replace("/f100", "") for job in study.jobs(overlay)}
 
 
+@pytest.mark.slow
 def test_another_number_of_shards_finds_only_the_regions_again(tmp_path):
     regions = "egions of scenes/train by given"
 
@@ -302,6 +306,7 @@ def test_a_published_data_set_is_fetched_before_its_benchmark_is_prepared(study)
     assert "Fetching urban1k, licence CC BY-NC 4.0 (non-commercial use only)" in jobs
 
 
+@pytest.mark.slow
 def test_another_way_to_the_same_files_prepares_and_trains_nothing(tmp_path):
     entry = {"kind": "urban1k", "options": {}, "train": None, "validation": None, "test": ["test"]}
     grid = {**OVERLAY["grids"]["some"], "losses": ["infonce"], "transfer": ["urban"]}

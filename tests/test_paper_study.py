@@ -1,7 +1,6 @@
 """The paper's study: planned by a dry run, and shrunk to a handful of pairs, from archives to tables and figures."""
 
 import os
-import resource
 import subprocess
 import sys
 from functools import partial
@@ -29,16 +28,13 @@ def snakemake(folder: Path, *options, cores: int = 2) -> subprocess.CompletedPro
 
 @pytest.mark.slow
 @pytest.mark.parametrize("overlay", [[], ["paper-128"], ["paper_b16"]])
-def test_a_dry_run_plans_the_study_without_data_or_gpu_in_under_a_minute(tmp_path, overlay):
+def test_a_dry_run_plans_the_study_without_data_or_gpu(tmp_path, overlay):
     (tmp_path / "config.yaml").write_text((ROOT / "config.yaml").read_text())
     paths = [PAPER, *(PAPER.with_name(f"{name}.yaml") for name in overlay)]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = snakemake(tmp_path, *paths, "--dry-run")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stdout + done.stderr
     counts = {words[0]: words[1] for line in done.stdout.splitlines() if len(words := line.split()) == 2}
     assert int(counts["train"]) == len(cells.grid(read(paths, ROOT / "config.yaml")))
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 60  # seconds of one processor
 
 
 class Quiet(SimpleHTTPRequestHandler):
