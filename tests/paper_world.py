@@ -99,7 +99,7 @@ def overlay(folder: Path, url: str) -> dict:
             "docci": {"frameworks": every, "losses": ["hn"], "seeds": [42], "transfer": ["dci"]},
             "dci": {"frameworks": ["longclip"], "seeds": [42], "transfer": ["docci", "long_dci"]},
             "vg_paragraphs": {"frameworks": ["hnclip"], "losses": ["infonce"], "seeds": [43]},
-            "strength": {"losses": ["hn-025", "frozen"]},
+            "strength": {"losses": ["hn-025", "frozen"], "transfer": ["long_dci"]},
             "fractions": {"train": ["dci"], "frameworks": ["longclip"], "losses": ["hn"], "fractions": [50]},
             "fractions-goal": {"train": ["dci"], "fractions": [50]},
         },
