@@ -35,7 +35,7 @@ rule embed:
     conda:
         "../envs/train.yaml"
     resources:
-        mem_mb=3000,
+        mem_mb=memory,
         runtime=60,
         gpu=gpus,
     message:

@@ -36,7 +36,7 @@ rule evaluate:
         "../envs/train.yaml"
     threads: cell_threads
     resources:
-        mem_mb=3000,
+        mem_mb=memory,
         runtime=60,
         gpu=gpus,
     params:

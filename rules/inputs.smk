@@ -92,7 +92,7 @@ rule segments:
     conda:
         "../envs/train.yaml"
     resources:
-        mem_mb=6000,
+        mem_mb=segments_memory,
         runtime=1440,
         gpu=gpus,
     message:
@@ -117,7 +117,7 @@ rule segments_shard:
     conda:
         "../envs/train.yaml"
     resources:
-        mem_mb=6000,
+        mem_mb=segments_memory,
         runtime=1440,
         gpu=gpus,
     message:

@@ -37,7 +37,7 @@ rule train:
         "../envs/train.yaml"
     threads: cell_threads
     resources:
-        mem_mb=3000,
+        mem_mb=memory,
         runtime=720,
         gpu=gpus,
     params:

@@ -17,6 +17,7 @@ from hnclip import cell as cells  # noqa: E402
 from hnclip import check as checks  # noqa: E402
 from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
+from hnclip.plan.memory import SAM, megabytes  # noqa: E402
 from hnclip.data import prepare, sources  # noqa: E402
 
 TABLES = ("main", "differences", "fractions", "plugin", "efficiency", "overlap", "paper")
@@ -67,6 +68,18 @@ def source_record(wildcards):
 def source_licence(wildcards):
     source = sources.source(wildcards.source)
     return source.licence + (" (non-commercial use only)" if source.noncommercial else "")
+
+
+def memory(wildcards, attempt):
+    """Main memory of a job that loads the backbone of its cell or of its path, in MB; more at each further attempt."""
+    name = parsed(wildcards).backbone if "cell" in wildcards.keys() else wildcards.backbone
+    return attempt * megabytes(config["backbones"][name])
+
+
+def segments_memory(wildcards, attempt):
+    """The same for finding regions: the backbone that matches them, and a model that finds them."""
+    entry = config["segments"][wildcards.segments]
+    return attempt * (megabytes(config["backbones"][entry["backbone"]]) + 3000 + SAM * (entry["kind"] == "sam"))
 
 
 # data
