@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
-from hnclip.data.images import Transform, read_image, transform_image
+from hnclip.data.images import Transform, count_pixels, read_image, transform_image
 
 
 def noise(width=12, height=9, seed=0, bands=3):
@@ -76,3 +76,24 @@ def test_wrong_images_and_transforms_are_refused(tmp_path):
         Transform(size=0)
     with pytest.raises(FileNotFoundError, match="no such image file"):
         read_image(tmp_path / "none.png", "ignore")
+
+
+@pytest.mark.parametrize("kind", ["EPS", "PDF", "SVG", "PCX"])
+def test_no_other_program_is_started_for_a_file_that_is_called_a_jpg(kind, tmp_path, monkeypatch):
+    path, started = tmp_path / "drawing.jpg", []
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *arguments, **more: started.append(arguments))
+    monkeypatch.setattr(EpsImagePlugin, "gs_binary", "gs")
+    if kind == "SVG":
+        path.write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    else:
+        noise().save(path, format=kind)
+    with pytest.raises(ValueError, match=r"drawing\.jpg: .*not a known image format; known: JPEG, PNG"):
+        read_image(path, "ignore")
+    assert not started
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM"])
+def test_a_files_content_tells_what_it_is(kind, tmp_path):
+    noise().save(tmp_path / "picture.dat", format=kind)
+    assert read_image(tmp_path / "picture.dat", "ignore").size == (12, 9)
+    assert count_pixels((tmp_path / "picture.dat").read_bytes()) == 108

@@ -2,12 +2,15 @@
 
 import io
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from PIL import ExifTags, Image, ImageOps
 
+# What is opened, whatever a file is called: pictures that Pillow decodes itself. It would hand an EPS to Ghostscript.
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
 FILTERS = {"bicubic": Image.Resampling.BICUBIC, "bilinear": Image.Resampling.BILINEAR}
 
 
@@ -48,7 +51,7 @@ def decode(data: bytes, name: str, exif: str) -> Image.Image:
     if not data:
         raise ValueError(f"{name}: the file is empty")
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with _opened(data) as image:
             image.load()
             if exif == "apply":
                 image = ImageOps.exif_transpose(image)
@@ -59,8 +62,29 @@ def decode(data: bytes, name: str, exif: str) -> Image.Image:
             f"memory ({error}); if you trust the file, scale it down"
         ) from error
     except Exception as error:  # Pillow's decoders raise many kinds; each means an unreadable file
-        reason = "not a known image format" if isinstance(error, Image.UnidentifiedImageError) else error
+        reason = f"not a known image format; known: {', '.join(_formats())}"
+        reason = reason if isinstance(error, Image.UnidentifiedImageError) else error
         raise ValueError(f"{name}: cannot be read as an image ({reason})") from error
+
+
+def count_pixels(data: bytes) -> int:
+    """How many pixels the bytes of an image file say that it has; 0 where they say nothing that can be read."""
+    try:
+        with _opened(data) as image:
+            return image.width * image.height
+    except Exception:  # `decode` tells what is wrong with the file
+        return 0
+
+
+def _opened(data: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(data), formats=_formats())
+
+
+@lru_cache
+def _formats() -> tuple[str, ...]:
+    """Those of FORMATS that this Pillow was built with; it knows no other names."""
+    Image.init()
+    return tuple(name for name in FORMATS if name in Image.OPEN)
 
 
 def _rgb(image: Image.Image) -> Image.Image:
@@ -77,7 +101,7 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 def camera_rotation(data: bytes) -> int:
     """The EXIF orientation in the bytes of an image file; 1, upright, where there is none that means anything."""
-    with Image.open(io.BytesIO(data)) as image:
+    with _opened(data) as image:
         found = image.getexif().get(ExifTags.Base.Orientation, 1)
     return found if found in range(1, 9) else 1
 

@@ -49,7 +49,7 @@ def read_stamps(deb: Path, side: int) -> list[Stamp]:
 
 def _picture(data: bytes, name: str, side: int) -> Image.Image:
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
             picture = image.convert("RGBA")
     except Exception as error:  # Pillow's decoders raise many kinds; each means an unreadable file
         raise ValueError(f"{name} cannot be read as an image ({error})") from error
