@@ -12,13 +12,15 @@ import pytest
 from PIL import Image
 from world import TRANSFORM, make_split
 
+from hnclip.data import bounded as bounding
 from hnclip.data import decoded as decoding
+from hnclip.data import folder_checks, stack
 from hnclip.data import pixels as caches
-from hnclip.data import stack
 from hnclip.data.bounded import Room, bounded
 from hnclip.data.images import decode
 from hnclip.data.manifest import read_manifest, write_manifest
 from hnclip.data.pixels import open_pixels, write_pixels
+from hnclip.data.problems import Problems
 from hnclip.store import write_json
 
 IMAGES = 12
@@ -176,6 +178,35 @@ def test_large_images_are_open_one_at_a_time():
     for thread in threads:
         thread.join()
     assert len(most) == 7 and all(total <= 10 or total == 99 for total in most)
+
+
+def test_a_persons_own_large_images_are_looked_at_one_at_a_time(tmp_path, monkeypatch):
+    inside, most = [], []
+
+    def slow(data, name, exif):
+        inside.append(name)
+        most.append(len(inside))
+        time.sleep(0.002)
+        inside.remove(name)
+        return decode(data, name, exif)
+
+    monkeypatch.setattr(folder_checks, "decode", slow)
+    monkeypatch.setattr(folder_checks, "PIXELS", 100)
+    monkeypatch.setattr(bounding, "cpus", lambda: 8)
+    rows = [folder_checks.Row("", f"{side}", tmp_path / f"{side}.png", "a", "a", "") for side in range(8, 18)]
+    for row in rows:
+        Image.new("RGB", (int(row.id), int(row.id))).save(row.path)
+    facts = folder_checks.look_at_images(rows, Problems())
+    assert most == [1] * 10
+    assert [facts[row.path][1:] for row in rows] == [(int(row.id), int(row.id)) for row in rows]
+
+
+def test_a_job_has_the_cpus_that_it_was_given(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5}, raising=False)
+    assert bounding.cpus() == 2
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert bounding.cpus() == 64
 
 
 def test_a_decompression_bomb_is_refused_with_the_way_out(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import TypeVar
 
+PIXELS = 64_000_000  # of images that are open at once, whatever their size; one that has more is open alone
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -15,8 +16,8 @@ Result = TypeVar("Result")
 def bounded(
     function: Callable[[Item], Result], items: Sequence[Item], chunk: int, threads: int | None = None
 ) -> Iterator[Result]:
-    """`function` of every item, in order; at most `chunk` results wait. `threads`: up to 8, as the CPU has them."""
-    pool = ThreadPoolExecutor(threads or min(8, os.cpu_count() or 1))
+    """`function` of every item, in order; at most `chunk` results wait. `threads`: up to 8, one a CPU."""
+    pool = ThreadPoolExecutor(threads or min(8, cpus()))
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
@@ -27,6 +28,13 @@ def bounded(
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def cpus() -> int:
+    """How many CPUs this process may use: on a cluster fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class Room:

@@ -8,12 +8,11 @@ from typing import TypeVar
 import pandas
 from PIL import Image
 
-from hnclip.data.bounded import Room, bounded
+from hnclip.data.bounded import PIXELS, Room, bounded
 from hnclip.data.images import camera_rotation, decode
 from hnclip.data.manifest import image_path
 
 CHUNK = 256
-PIXELS = 64_000_000  # of images that are open at once, whatever their size; one that has more is open alone
 Result = TypeVar("Result")
 
 

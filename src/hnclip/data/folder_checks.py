@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hnclip.data.bounded import bounded
+from hnclip.data.bounded import PIXELS, Room, bounded
 from hnclip.data.captions import Table, visible
-from hnclip.data.images import decode
+from hnclip.data.images import count_pixels, decode
 from hnclip.data.problems import Problems
 
 Facts = dict[Path, tuple[str, int, int]]  # sha256, width, height of each image file
@@ -124,18 +124,20 @@ def look_at_images(rows: list[Row], problems: Problems) -> Facts:
     where: dict[Path, str] = {}
     for row in rows:
         where.setdefault(row.path, row.where)
+    room = Room(PIXELS)
 
     def look(path: Path) -> tuple[str, int, int] | str:
         try:
             data = path.read_bytes()
-            image = decode(data, str(path), "ignore")
+            with room.taken(count_pixels(data)):
+                size = decode(data, str(path), "ignore").size
         except FileNotFoundError:
             return f"{path}: no such file"
         except OSError as error:
             return f"{path}: {'is a folder, not an image' if path.is_dir() else f'cannot be opened ({error.strerror})'}"
         except ValueError as error:
             return str(error)
-        return hashlib.sha256(data).hexdigest(), *image.size
+        return hashlib.sha256(data).hexdigest(), *size
 
     facts: Facts = {}
     paths = list(where)
