@@ -12,7 +12,7 @@ class FileServer:
     """Serves `files`, contents by path. Each request takes the first of `faults` away.
 
     Faults: a status; ("cut", n): the connection ends after n bytes; ("wrong range", n): ranges begin n bytes too late;
-    ("hold", event): waits after the first bytes; None: none.
+    ("more", n): n bytes follow the last; ("hold", event): waits after the first bytes; None: none.
     """
 
     def __init__(self):
@@ -54,8 +54,9 @@ def serving() -> Iterator[FileServer]:
                 self.send_error(416)
                 return
             self.send_response(200 if begin is None else 206)
+            more = bytes(fault[1]) if fault and fault[0] == "more" else b""
             if server.announces:
-                self.send_header("Content-Length", str(len(data) - (begin or 0)))
+                self.send_header("Content-Length", str(len(data) - (begin or 0) + len(more)))
             if server.versions:
                 self.send_header("ETag", server.version(name))
             late = fault[1] if fault and fault[0] == "wrong range" else 0
@@ -64,7 +65,7 @@ def serving() -> Iterator[FileServer]:
             for header in server.headers.items():
                 self.send_header(*header)
             self.end_headers()
-            rest = data[begin or 0 :]
+            rest = data[begin or 0 :] + more
             if fault and fault[0] == "cut":
                 rest = rest[: fault[1]]
             if fault and fault[0] == "hold":

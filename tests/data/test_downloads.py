@@ -1,5 +1,6 @@
 """Downloads recover from what networks and servers do, and never hand on another file."""
 
+import gzip
 import hashlib
 import shutil
 import signal
@@ -58,7 +59,7 @@ def test_dropped_connections_are_taken_up_where_they_ended(server, target):
     server.faults = [("cut", 100_000), ("cut", 200_000), ("cut", 1500)]
     get(server, target)
     assert target.read_bytes() == DATA
-    assert ranges(server) == [None, "bytes=100000-", "bytes=300000-", "bytes=301000-"]
+    assert ranges(server) == [None, "bytes=100000-", "bytes=300000-", "bytes=301500-"]
 
 
 def test_busy_servers_are_asked_again(server, target, capsys):
@@ -82,6 +83,49 @@ def test_a_slow_link_that_brings_something_each_time_is_never_given_up(server, t
     server.faults = [("cut", 1000)] * 20
     get(server, target)
     assert target.read_bytes() == DATA
+
+
+def test_a_server_without_ranges_that_cuts_anywhere_is_given_up(server, target):
+    server.ranges = False
+    server.faults = [("cut", 1000 + number % 3 * 1000) for number in range(100)]
+    with pytest.raises(OSError, match="failed 6 times in a row"):
+        get(server, target)
+    assert len(server.requests) == 8
+
+
+def test_all_tries_together_are_bounded(server, target, monkeypatch):
+    monkeypatch.setattr(downloads, "MOST", 10)
+    server.faults = [("cut", 1000)] * 100
+    with pytest.raises(OSError, match="failed 10 times, at last.*10.0 kB are kept"):
+        get(server, target)
+
+
+@pytest.mark.parametrize("announces", [True, False])
+@pytest.mark.parametrize("name", ["photos.tar.gz", "photos.tar"])
+def test_an_encoding_is_undone_only_where_the_file_is_not_compressed_itself(server, target, name, announces):
+    server.announces, server.headers = announces, {"Content-Encoding": "gzip"}
+    server.files = {name: gzip.compress(DATA)}
+    target.parent.mkdir()
+    download(f"{server.url}/{name}", target.with_name(name))
+    assert target.with_name(name).read_bytes() == (server.files[name] if name.endswith("gz") else DATA)
+    assert len(server.requests) == 1
+
+
+def test_more_than_was_announced_ends_it(server, target):
+    target.parent.mkdir()
+    server.faults = [("cut", 1000), ("more", 5)] * 20
+    with pytest.raises(OSError, match=f"photos.tar: the server sends more than the {len(DATA)} bytes"):
+        get(server, target)
+    assert parts(target) == []
+
+
+def test_passwords_in_addresses_are_neither_said_nor_kept(server, target, capsys):
+    server.faults = [("cut", 1000), 500, 404]
+    target.parent.mkdir()
+    with pytest.raises(OSError) as caught:
+        download(f"{server.url}/photos.tar".replace("//", "//me:secret@"), target)
+    state = (target.parent / ".part" / "photos.tar.json").read_text()
+    assert "secret" not in str(caught.value) + capsys.readouterr().out + state
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])

@@ -9,17 +9,19 @@ from typing import Any
 
 import pooch
 import requests
+import urllib3
 from rich.filesize import decimal
 
 from hnclip.data.progress import progress
 from hnclip.store import read_json, write_json
 
 TRIES = 6  # failures in a row, without a new byte, after which it gives up
+MOST = 1000  # tries in all
 PAUSE = 1.0  # seconds before the second try; doubled for each one after
 LONGEST = 120.0
 TIMEOUT = (30, 60)  # seconds for a connection, and between two pieces of a file
 PARTS = ".part"  # folder beside the files, for what is not whole yet
-CHUNK = 2**16  # bytes received at once; of a broken connection those of a whole one are kept
+CHUNK = 2**16  # bytes received at once
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -61,17 +63,18 @@ class Resuming:
         self.state_path = part.with_name(f"{part.name}.json")
 
     def __call__(self, url: str, output_file: str, pooch: Any, check_only: bool = False) -> None:
-        failures = 0
-        while True:
-            before = self._size()
+        failures, most = 0, self._size() if self._state(url) else 0
+        for attempt in range(1, MOST + 1):
             try:
                 self._go_on(url)
                 break
             except _Passing as error:
-                failures = 1 if self._size() > before else failures + 1
-                if failures >= TRIES:
+                failures = 1 if self._size() > most else failures + 1
+                most = max(most, self._size())  # what a server without ranges sends again is no progress
+                if failures >= TRIES or attempt == MOST:
+                    count = f"{attempt} times" if attempt == MOST else f"{TRIES} times in a row"
                     kept = f"; {decimal(self._size())} are kept, run again to go on from there" if self._size() else ""
-                    raise OSError(f"{url} failed {TRIES} times in a row, at last with: {error}{kept}") from error
+                    raise OSError(f"{shown(url)} failed {count}, at last with: {error}{kept}") from error
                 pause = min(max(PAUSE * 2 ** (failures - 1), error.pause), LONGEST)
                 print(f"{self.part.name}: {error}; trying again in {pause:.0f} s", flush=True)
                 time.sleep(pause)
@@ -94,7 +97,7 @@ class Resuming:
         if not self._size() or not self.state_path.exists():
             return {}
         state = read_json(self.state_path)
-        same = state["url"] == url and state["size"] and (state["version"] or self.sha256)
+        same = state["url"] == shown(url) and state["size"] and (state["version"] or self.sha256)
         return state if same else {}
 
     def _go_on(self, url: str) -> None:
@@ -115,11 +118,12 @@ class Resuming:
                     self.forget()
                     raise _Passing(f"answered with the range {response.headers.get('Content-Range')!r}")
                 self._receive(response, have, state["size"])
-        except requests.exceptions.SSLError as error:
-            raise OSError(f"{url}: its certificate is not accepted ({error}); fetch it in another way") from error
+        except (requests.exceptions.SSLError, urllib3.exceptions.SSLError) as error:
+            reason = f"its certificate is not accepted ({shown(str(error))}); fetch it in another way"
+            raise OSError(f"{shown(url)}: {reason}") from error
         except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema) as error:
-            raise OSError(f"{url} is no address to download from ({error})") from error
-        except requests.RequestException as error:
+            raise OSError(f"{shown(url)} is no address to download from ({shown(str(error))})") from error
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             raise _Passing(_reason(error)) from error
 
     def _begin(self, url: str, response: requests.Response) -> dict[str, Any]:
@@ -132,13 +136,19 @@ class Resuming:
             asked = response.headers.get("Retry-After", "")
             raise _Passing(f"answered {status}", float(asked) if re.fullmatch(r"\d{1,4}", asked) else 0.0)
         if response.status_code != 200:
-            raise OSError(f"{url}: answered {status}")
+            raise OSError(f"{shown(url)}: answered {status}")
         size, etag = response.headers.get("Content-Length"), response.headers.get("ETag", "")
         version = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", "")
-        state = {"url": url, "version": version, "size": int(size) if size else None}
+        size = None if self._is_to_decode(response) else size
+        state = {"url": shown(url), "version": version, "size": int(size) if size else None}
         self.forget()
         write_json(self.state_path, state)
         return state
+
+    def _is_to_decode(self, response: requests.Response) -> bool:
+        """True for what was encoded unasked; of a .gz, some servers call its own compression an encoding."""
+        encoding = response.headers.get("Content-Encoding", "identity")
+        return encoding != "identity" and not self.part.name.endswith((".gz", ".tgz"))
 
     def _receive(self, response: requests.Response, have: int, size: int | None) -> None:
         free = shutil.disk_usage(self.part.parent).free
@@ -151,15 +161,23 @@ class Resuming:
             self.part.open("ab" if have else "wb") as file,
             progress(self.part.name, have, size) as advance,
         ):
-            for data in response.iter_content(CHUNK):
+            for data in response.raw.stream(CHUNK, decode_content=self._is_to_decode(response)):
                 file.write(data)
                 file.flush()
                 advance(len(data))
+                if size is not None and file.tell() > size:
+                    self.forget()
+                    raise OSError(f"{self.part.name}: the server sends more than the {size} bytes it announced")
         if size is not None and self._size() != size:
             raise _Passing(f"the connection ended after {self._size()} of {size} bytes")
 
 
 def _reason(error: Exception) -> str:
     """What a failed request says, in one short line."""
-    text = str(error).replace("\n", " ")
+    text = shown(str(error)).replace("\n", " ")
     return f"{type(error).__name__}: {text[:200]}"
+
+
+def shown(text: str) -> str:
+    """The text without user names and passwords in its addresses."""
+    return re.sub(r"://[^/?#\s]*@", "://", text)
