@@ -101,6 +101,19 @@ def test_a_second_file_makes_a_source(tmp_path, album, monkeypatch):
     assert record(config_with(entry))["downloads"] == {"album": {"album": "results/downloads/album/fetched.json"}}
 
 
+def test_no_target_follows_a_configfile():
+    """It takes every word up to the next option, so that a target there would be read as a config."""
+    texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "workflow" / "studies").glob("*.yaml")]
+    given = [
+        (path.name, word)
+        for path in texts
+        for words in re.findall(r"--configfile((?: +[^\s`#-][^\s`]*)+)", path.read_text(encoding="utf-8"))
+        for word in words.split()
+    ]
+    assert ("benchmarks.md", "my_study.yaml") in given
+    assert [(name, word) for name, word in given if not re.match(r"[\w./-]+\.yaml\W*$", word)] == []
+
+
 def test_the_document_names_every_kind_with_its_source_and_counts():
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*)$", TEXT, re.MULTILINE))
     assert set(rows) >= set(prepare.kinds())
