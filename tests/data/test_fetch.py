@@ -10,13 +10,17 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 from file_server import FileServer, serving
+from huggingface_hub import constants
+from huggingface_hub.errors import HfHubHTTPError
 
-from hnclip.data import downloads, sources
+from hnclip.data import downloads, hub, sources
 from hnclip.data.fetch import fetch
 from hnclip.data.source_options import Options
 from hnclip.data.sources import File, Source, fetched
+from hnclip.models.longclip import weights_file
 
 LIST = b'{"image": "a.jpg"}\n'
 
@@ -276,6 +280,28 @@ def test_a_file_of_the_hub_comes_through_its_client_or_its_cache(tmp_path):
     entry = json.loads((tmp_path / "out/fetched.json").read_text())["files"]["Urban1k.zip"]
     assert entry["from"] == "hub:datasets/BeichenZhang/Urban1k/Urban1k.zip" and entry["sha256"] == sha256(zipped)
     assert (tmp_path / "out/Urban1k.zip.unpacked/Urban1k/caption/1.txt").exists()
+
+
+def test_what_the_hubs_client_raises_is_tried_again_and_said_in_one_line(monkeypatch, tmp_path):
+    class Cut(HfHubHTTPError.__bases__[0]):  # no OSError with a client of httpx's kind
+        def __init__(self):
+            Exception.__init__(self, "cut\nat the second line")
+
+    answers = iter([Cut(), RuntimeError("xet"), "path", *[Cut()] * 100])
+
+    def download(*names, **options):
+        if isinstance(answer := next(answers), Exception):
+            raise answer
+        return str(tmp_path / answer)
+
+    monkeypatch.setattr(downloads, "PAUSE", 0.0)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    assert weights_file("hub:a/b/c.pt") == tmp_path / "path"
+    with pytest.raises(FileNotFoundError, match=r"\(hub:a/b/c.pt failed 6 times, at last with: cut\)"):
+        weights_file("hub:a/b/c.pt")
+    with pytest.raises(OSError, match="failed 6 times, at last with: cut$"):
+        hub.download_from_hub("hub:datasets/a/b/c.zip", tmp_path / "c.zip")
 
 
 def test_offline_a_file_in_the_hubs_cache_is_used(tmp_path):

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from hnclip.data import downloads
@@ -38,28 +39,34 @@ def cached(url: str) -> Path | None:
 def download_from_hub(url: str, target: Path) -> None:
     """Write a file of the hub to `target`. Raises OSError where it cannot be had."""
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, RepositoryNotFoundError
-    from huggingface_hub.errors import LocalEntryNotFoundError as NotReached
 
     kind, repository, name = parse(url)
     work = target.parent / downloads.PARTS / "hub"
     work.mkdir(parents=True, exist_ok=True)
-    for attempt in range(downloads.TRIES):
+    had(url, lambda: hf_hub_download(repository, name, repo_type=kind, local_dir=work)).replace(target)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def had(url: str, get: Callable[[], str]) -> Path:
+    """The path that `get` downloads the file to, tried again after what may pass. Raises OSError in one line."""
+    from huggingface_hub import constants
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, RepositoryNotFoundError
+    from huggingface_hub.errors import LocalEntryNotFoundError as NotReached
+
+    # The bases: that of every error of its HTTP client, by release requests, httpx or httpx2. RuntimeError: xet's.
+    for attempt in range(1, downloads.TRIES + 1):
         try:
-            Path(hf_hub_download(repository, name, repo_type=kind, local_dir=work)).replace(target)
-            shutil.rmtree(work, ignore_errors=True)
-            return
-        except (OSError, ValueError, HfHubHTTPError, EntryNotFoundError) as error:
-            if not isinstance(error, NotReached) and isinstance(
-                error, RepositoryNotFoundError | EntryNotFoundError | ValueError
-            ):
+            return Path(get())
+        except (OSError, ValueError, RuntimeError, EntryNotFoundError, *HfHubHTTPError.__bases__) as error:
+            lasting = isinstance(error, RepositoryNotFoundError | EntryNotFoundError | ValueError)
+            if constants.HF_HUB_OFFLINE or (lasting and not isinstance(error, NotReached)):
                 raise OSError(f"{url}: {_first_line(error)}") from error
-            if attempt == downloads.TRIES - 1:
+            if attempt == downloads.TRIES:
                 raise OSError(f"{url} failed {downloads.TRIES} times, at last with: {_first_line(error)}") from error
-            pause = min(downloads.PAUSE * 2**attempt, downloads.LONGEST)
-            print(f"{target.name}: {_first_line(error)}; trying again in {pause:.0f} s", flush=True)
+            pause = min(downloads.PAUSE * 2 ** (attempt - 1), downloads.LONGEST)
+            print(f"{url}: {_first_line(error)}; trying again in {pause:.0f} s", flush=True)
             time.sleep(pause)
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0] or type(error).__name__
+    return downloads.shown(str(error)).strip().split("\n")[0] or type(error).__name__

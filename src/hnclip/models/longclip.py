@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from hnclip.data.hub import had
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.checkpoints import OPENAI_MEAN, OPENAI_STD, build
 from hnclip.models.state_file import State, load_strictly, read_state, say_contents
@@ -46,14 +47,12 @@ def weights_file(weights: str) -> Path:
     if not (owner and repository and name):
         raise ValueError(f"{weights!r} names no file on the hub; expected {HUB}OWNER/REPO/FILE")
     from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        return Path(hf_hub_download(f"{owner}/{repository}", name))
-    except (OSError, ValueError, HfHubHTTPError) as error:
-        reason = str(error).strip().split("\n")[0]
+        return had(weights, lambda: hf_hub_download(f"{owner}/{repository}", name))
+    except OSError as error:
         raise FileNotFoundError(
-            f"{weights} is not in the hub's cache and could not be fetched ({reason}); "
+            f"{weights} is not in the hub's cache and could not be fetched ({error}); "
             "fetch it where there is a network and set `weights` of the backbone to the file"
         ) from error
 
