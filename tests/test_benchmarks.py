@@ -9,7 +9,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SMALLEST = ["--pairs", "1", "--batch", "2"]
 RUNS = [
-    ("training_step.py", [], "ours"),
+    ("training_step.py", [], "open_clip / hnclip"),
     ("boosted_step.py", [], "boosted / plain"),
     ("boosted_loss.py", [], "boosted step / plain step"),
     ("framework_step.py", ["--frameworks", "goal", "structxlip"], "| structxlip |"),
