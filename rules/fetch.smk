@@ -22,7 +22,8 @@ rule configure_source:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
 
 
-# Where files come from does not change what they are (their hashes are kept): another mirror runs nothing again.
+# Where files come from does not change what they are (their hashes are kept): another mirror runs nothing again, another
+# expected hash fetches again.
 rule fetch:
     input:
         config=ancient("results/downloads/{source}/source.json"),
@@ -40,6 +41,7 @@ rule fetch:
     params:
         folder=subpath(input.config, parent=True),
         licence=source_licence,
+        hashes=source_hashes,
     message:
         "Fetching {wildcards.source}, licence {params.licence}"
     shell:

@@ -65,6 +65,11 @@ def source_record(wildcards):
     return canonical({"source": wildcards.source, **config["sources"].get(wildcards.source, {})})
 
 
+def source_hashes(wildcards):
+    """Hashes that the config expects of a source's files: others fetch again."""
+    return canonical(config["sources"].get(wildcards.source, {}).get("sha256", {}))
+
+
 def source_licence(wildcards):
     source = sources.source(wildcards.source)
     return source.licence + (" (non-commercial use only)" if source.noncommercial else "")
