@@ -117,6 +117,14 @@ def test_another_file_in_its_place_is_refused(tmp_path):
         docci.prepare({}, tmp_path / "results" / "data" / "photos")
 
 
+def test_a_web_page_in_its_place_is_shown(tmp_path):
+    files = write_docci(tmp_path / "from", rows())
+    files["docci_descriptions.jsonlines"].write_text("<html>log in</html>\n")
+    put_fetched(tmp_path / "results", "docci", files)
+    with pytest.raises(ValueError, match="jsonlines: no line can be read\n(.*\n)*.*line 1: "):
+        docci.prepare({}, tmp_path / "results" / "data" / "photos")
+
+
 def test_without_the_source_the_message_says_how_to_get_it(tmp_path):
     with pytest.raises(FileNotFoundError, match="docci"):
         docci.prepare({}, tmp_path / "results" / "data" / "photos")

@@ -51,7 +51,7 @@ class World:
         self.benchmark = folder / "results" / "data" / "cats"
         server.files = {"list.jsonl": LIST, "photos.tar.gz": PHOTOS}
         self.files = [
-            File("list.jsonl", f"{server.url}/list.jsonl", bytes=100, about="one line an image"),
+            File("list.jsonl", f"{server.url}/list.jsonl", bytes=16, about="one line an image"),
             File("photos.tar.gz", f"{server.url}/photos.tar.gz", bytes=1000, unpack=True),
         ]
 
@@ -169,6 +169,26 @@ def test_every_file_that_fails_is_named_and_the_others_are_had(world):
     assert not (world.folder / "photos.tar.gz").exists()  # no damaged file is taken for a download
 
 
+@pytest.mark.parametrize(("data", "said"), [(b"\n<html>log in</html>", "a web page"), (LIST[:7], "has 7 bytes where")])
+def test_what_is_no_such_file_is_no_hash_for_later_runs(world, data, said):
+    world.server.files["list.jsonl"] = data
+    assert said in world.refused() and not (world.folder / "list.jsonl").exists()
+    world.fetch(sha256={"list.jsonl": sha256(data)})  # which is the way out
+    (world.folder / "list.jsonl").unlink()
+    (world.folder / "lock.json").unlink()
+    if said == "a web page":
+        assert said in world.refused(mirror=world.server.url)
+    else:
+        world.fetch(mirror=world.server.url)  # what it holds may be smaller
+
+
+def test_passwords_in_addresses_are_neither_said_nor_recorded(world, capsys):
+    address = world.server.url.replace("//", "//me:secret@")
+    record = world.fetch(mirror=address)
+    assert record["files"]["list.jsonl"]["from"] == f"{world.server.url}/list.jsonl"
+    assert "secret" not in str(world.lock()) + capsys.readouterr().out
+
+
 def test_a_damaged_archive_is_no_hash_for_later_runs(world):
     world.server.files["photos.tar.gz"] = PHOTOS[:-9]
     assert "damaged or cut short" in world.refused()
@@ -214,7 +234,7 @@ def test_offline_everything_to_be_put_in_place_is_said_at_once(world, monkeypatc
         monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     said = world.refused(offline=how == "config")
     assert "2 files to be put in place by hand, since downloads are off" in said
-    assert f"list.jsonl, 100 bytes: put it at {world.folder / 'list.jsonl'}, or name it in the config" in said
+    assert f"list.jsonl, 16 bytes: put it at {world.folder / 'list.jsonl'}, or name it in the config" in said
     assert "`sources: {pets: {files: {photos.tar.gz: PATH}}}`" in said
     assert f"{world.server.url}/photos.tar.gz" in said and "one line an image" in said
     assert world.server.requests == []
@@ -227,7 +247,7 @@ def test_a_file_behind_a_licence_is_asked_for_before_anything_is_downloaded(worl
     world.files.append(File("shard.tar", None, unpack=True, about="accept the licence at https://example.org"))
     said = world.refused(files={"list.jsonl": "none.jsonl"})
     assert "shard.tar: put it at" in said and "accept the licence at https://example.org" in said
-    assert "list.jsonl, 100 bytes: there is no none.jsonl (sources.pets.files" in said
+    assert "list.jsonl, 16 bytes: there is no none.jsonl (sources.pets.files" in said
     assert world.server.requests == []
 
 

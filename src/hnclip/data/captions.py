@@ -34,10 +34,14 @@ class Table:
 
 def read_table(path: Path, problems: Problems) -> Table:
     """The whole table; lines that cannot be read go to `problems`. Raises where there is no table at all."""
-    table = _read(path, problems)
+    return some(_read(path, problems), problems)
+
+
+def some(table: Table, problems: Problems) -> Table:
+    """The table. Raises ValueError, with the first unreadable lines, where it has nothing."""
     if not table.columns and not table.rows:
         unread = "\n  ".join(problems.lines(5))
-        raise ValueError(f"{path}: no line can be read\n  {unread}" if unread else f"{path}: the table is empty")
+        raise ValueError(f"{table.path}: " + (f"no line can be read\n  {unread}" if unread else "the table is empty"))
     return table
 
 

@@ -13,7 +13,7 @@ from rich.filesize import decimal
 
 from hnclip.command import run
 from hnclip.data import hub, sources
-from hnclip.data.downloads import PARTS, download
+from hnclip.data.downloads import PARTS, download, shown
 from hnclip.data.lock import Lock
 from hnclip.data.place import find
 from hnclip.data.source_options import Options
@@ -61,6 +61,8 @@ def _have(file: File, path: Path, options: Options, folder: Path, lock: Lock) ->
         _download(file, origin, path, lock)
     unpacked = folder / f"{file.name}.unpacked"
     try:
+        if not file.unpack and not lock.expected(file.name, file.sha256):
+            _check_content(file, path, origin, file.bytes if lacking and not options.mirror else None)
         sha256 = lock.check(file.name, path, file.sha256)
         if file.unpack and not is_unpacked(unpacked, sha256):
             print(f"{file.name}: unpacking", flush=True)
@@ -73,14 +75,25 @@ def _have(file: File, path: Path, options: Options, folder: Path, lock: Lock) ->
         "path": _spell(path, folder),
         "bytes": path.stat().st_size,
         "sha256": sha256,
-        "from": lock.record(file.name, path, sha256, origin),
+        "from": lock.record(file.name, path, sha256, shown(origin)),
         "unpacked": unpacked.name if file.unpack else None,
     }
 
 
+def _check_content(file: File, path: Path, origin: str, size: int | None) -> None:
+    """Refuse what is no such file before its hash is recorded; archives are checked by being unpacked."""
+    way_out = f"fetch it again; if it has to be so, set `sha256: {{{file.name}: HASH}}` of the source"
+    with path.open("rb") as start:
+        if start.read(2**12).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<":
+            raise ValueError(f"{shown(origin)} is a web page, perhaps of a login, and not {file.name}; {way_out}")
+    if size and path.stat().st_size < size / 2:
+        have = decimal(path.stat().st_size)
+        raise ValueError(f"{shown(origin)} has {have} where about {decimal(size)} are expected; {way_out}")
+
+
 def _download(file: File, address: str, path: Path, lock: Lock) -> None:
     size = f" ({decimal(file.bytes)})" if file.bytes else ""
-    print(f"{file.name}{size}: downloading from {address}", flush=True)
+    print(f"{file.name}{size}: downloading from {shown(address)}", flush=True)
     if address.startswith(hub.PREFIX):
         hub.download_from_hub(address, path)
         return
@@ -89,7 +102,7 @@ def _download(file: File, address: str, path: Path, lock: Lock) -> None:
     except ValueError as error:
         found = re.findall("[0-9a-f]{64}", str(error)) or [str(error)]
         way_out = lock.way_out(file.name, file.sha256)
-        raise ValueError(f"{address} has the SHA-256 {found[-1]}; {way_out}") from error
+        raise ValueError(f"{shown(address)} has the SHA-256 {found[-1]}; {way_out}") from error
 
 
 def _spell(path: Path, folder: Path) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.filesize import decimal
 
 from hnclip.data import hub
-from hnclip.data.downloads import PARTS
+from hnclip.data.downloads import PARTS, shown
 from hnclip.data.source_options import Options
 from hnclip.data.sources import File, Source
 
@@ -50,6 +50,7 @@ def _request(source: Source, file: File, options: Options, folder: Path) -> str:
     address = options.address(file)
     if address and address.startswith(hub.PREFIX):
         address = hub.page(address)
+    address = shown(address or "")
     about = "; ".join(text for text in (address, file.about) if text)
     size = f", {decimal(file.bytes)}" if file.bytes else ""
     given = options.files.get(file.name)

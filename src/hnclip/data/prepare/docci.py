@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hnclip.data.captions import read_jsonl, require
+from hnclip.data.captions import read_jsonl, require, some
 from hnclip.data.folder_checks import Row, read_rows
 from hnclip.data.prepared_rows import Pair, write_splits
 from hnclip.data.problems import Problems
@@ -74,7 +74,7 @@ def _published(protocol: str) -> dict[str, int]:
 
 def _read(path: Path, images: Path, problems: Problems) -> list[Row]:
     """The rows of the description file, each id once; what is wrong with the others goes to `problems`."""
-    table = read_jsonl(path, problems)
+    table = some(read_jsonl(path, problems), problems)
     columns = _Columns()
     names = [column for column in vars(columns).values() if column]
     require(table, dict(zip(names, names, strict=True)))
