@@ -8,7 +8,7 @@ import pandas
 import pytest
 from PIL import Image, ImageEnhance
 
-from hnclip.data.near_duplicates import main
+from hnclip.data.near_duplicates import main, near_pairs
 from hnclip.data.perceptual import NEAR, distances, perceptual_hash
 from hnclip.data.prepared_rows import Pair, write_splits
 
@@ -158,6 +158,53 @@ def test_changed_images_and_wrong_distances_are_refused(two):
     with pytest.raises(ValueError, match=r"2\.jpg: changed since the manifest was written"):
         main(two / "a/train.parquet", two / "b/test.parquet", *out)
     assert not out[0].exists()
+
+
+def test_pairs_are_those_of_the_definition():
+    random = np.random.default_rng(0)
+    rows_a, rows_b = (
+        pandas.DataFrame(
+            {"id": [f"{name}{i}" for i in range(count)], "sha256": random.integers(0, 40, count).astype(str)}
+        )
+        for name, count in (("a", 30), ("b", 20))
+    )
+    hashes_a, hashes_b = (random.integers(0, 7, count).astype(np.uint64) for count in (30, 20))
+    expected = []
+    for i in range(30):
+        found = []
+        for j in range(20):
+            bits = (int(hashes_a[i]) ^ int(hashes_b[j])).bit_count()
+            same = rows_a.sha256[i] == rows_b.sha256[j]
+            if same or (bits <= 1 and hashes_a[i] and hashes_b[j]):
+                found.append((not same, bits, j))
+        expected += [(f"a{i}", f"b{j}", not other, bits) for other, bits, j in sorted(found)]
+    pairs = near_pairs(rows_a, hashes_a, rows_b, hashes_b, 1)
+    assert list(pairs.itertuples(index=False, name=None)) == expected
+    assert pairs.same_file.any() and not pairs.same_file.all()
+
+
+def test_pictures_of_one_colour_are_counted_and_no_partners(tmp_path, capsys):
+    for name, colour in (("white", "white"), ("black", "black"), ("copy", "white")):
+        Image.new("RGB", (30, 20), colour).save(tmp_path / f"{name}.png")
+    photo(1).save(tmp_path / "photo.png")
+    for split, names in (("a", ("white", "photo")), ("b", ("black", "copy", "photo"))):
+        pairs = [Pair(f"{split}-{name}", tmp_path / f"{name}.png", f"a {name}", split) for name in names]
+        write_splits(tmp_path / split, pairs, [split])
+    main(tmp_path / "a/a.parquet", tmp_path / "b/b.parquet", tmp_path / "pairs.parquet", tmp_path / "pairs.json")
+    found = pandas.read_parquet(tmp_path / "pairs.parquet")
+    assert list(zip(found.a_id, found.b_id, found.same_file, strict=True)) == [
+        ("a-white", "b-copy", True),
+        ("a-photo", "b-photo", True),
+    ]
+    record = json.loads((tmp_path / "pairs.json").read_text())
+    assert (record["a_blank"], record["b_blank"], record["near_pairs"]) == (1, 2, 0)
+    assert "1 and 2 of them are of one colour" in capsys.readouterr().out
+
+
+def test_many_pairs_take_no_time():
+    rows = pandas.DataFrame({"id": [f"{i}" for i in range(700)], "sha256": [f"{i}" for i in range(700)]})
+    pairs = near_pairs(rows, np.full(700, 5, np.uint64), rows, np.full(700, 5, np.uint64), 0)
+    assert len(pairs) == 700 * 700 and pairs.same_file.sum() == 700
 
 
 def test_the_command_needs_no_torch(two):

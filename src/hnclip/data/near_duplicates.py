@@ -2,7 +2,8 @@
 
 `python -m hnclip.data.near_duplicates A.parquet B.parquet OUT.parquet RECORD.json [--ids IDS.txt] [--distance BITS]`
 compares two manifests. OUT has one row a pair: `a_id`, `b_id`, `same_file` (equal SHA-256), `distance` (bits of
-`hnclip.data.perceptual`), `a_image`, `b_image`. RECORD counts them. IDS lists the images of A that have a partner, one
+`hnclip.data.perceptual`), `a_image`, `b_image`. Pictures of one colour, or little more, all look alike: they are paired
+with equal files alone. RECORD counts all. IDS lists the images of A that have a partner, one
 id a line: what the option `exclude` of the benchmark `vg_paragraphs` reads.
 """
 
@@ -17,7 +18,7 @@ import pandas
 from hnclip.command import run
 from hnclip.data.decoded import decoded
 from hnclip.data.manifest import image_path, images, read_manifest
-from hnclip.data.perceptual import BITS, NEAR, distances, perceptual_hash
+from hnclip.data.perceptual import BITS, BLANK, NEAR, distances, perceptual_hash
 from hnclip.store import write_json, write_rows, write_text
 
 COLUMNS = ["a_id", "b_id", "same_file", "distance", "a_image", "b_image"]
@@ -35,11 +36,11 @@ def main(a: Path, b: Path, out: Path, record: Path, ids: Path | None = None, dis
     hashes_a, hashes_b = _hashes(a, rows_a, out), _hashes(b, rows_b, out)
     pairs = near_pairs(rows_a, hashes_a, rows_b, hashes_b, distance)
     for column, manifest, target in (("a_image", a, rows_a), ("b_image", b, rows_b)):
-        where = dict(zip(target["id"], target["image"], strict=True))
-        pairs[column] = [
-            os.path.abspath(image_path(manifest, where[name])) for name in pairs[column.replace("image", "id")]
-        ]
-    counted = _record(pairs, rows_a, rows_b)
+        places = (os.path.abspath(image_path(manifest, image)) for image in target["image"])
+        where = dict(zip(target["id"], places, strict=True))
+        pairs[column] = [where[name] for name in pairs[column.replace("image", "id")]]
+    blank = {"a_blank": int((hashes_a == BLANK).sum()), "b_blank": int((hashes_b == BLANK).sum())}
+    counted = _record(pairs, rows_a, rows_b) | blank
     write_rows(out, pairs[COLUMNS])
     write_json(record, {"a": str(a), "b": str(b), "distance": distance, **counted})
     if ids is not None:
@@ -48,6 +49,8 @@ def main(a: Path, b: Path, out: Path, record: Path, ids: Path | None = None, dis
         f"{counted['a_found']} of the {len(rows_a)} images of {a} are among the {len(rows_b)} of {b} "
         f"({counted['same_files']} pairs of equal files, {counted['near_pairs']} more within {distance} of {BITS} bits)"
     )
+    if any(blank.values()):
+        print(f"{blank['a_blank']} and {blank['b_blank']} of them are of one colour or little more: compared as files")
 
 
 def near_pairs(
@@ -57,18 +60,32 @@ def near_pairs(
     hashes_b: np.ndarray,
     distance: int,
 ) -> pandas.DataFrame:
-    """Pairs of equal files, and those whose hashes differ in at most `distance` bits; nearest first for each of A."""
+    """Pairs of equal files, and those whose hashes differ in at most `distance` bits; nearest first for each of A.
+
+    A picture of one colour, or little more, is near to none: its hash says nothing of it.
+    """
+    files = pandas.factorize(pandas.concat([rows_a["sha256"], rows_b["sha256"]]))[0]
+    files_a, files_b = files[: len(rows_a)], files[len(rows_a) :]
+    seen_b = hashes_b != BLANK
     found = []
-    sha256_b = rows_b["sha256"].to_numpy(str)
     for start in range(0, len(rows_a), _CHUNK):
-        bits_NM = distances(hashes_a[start : start + _CHUNK], hashes_b)
-        same_NM = rows_a["sha256"].to_numpy(str)[start : start + _CHUNK, None] == sha256_b
-        for one, other in np.argwhere(same_NM | (bits_NM <= distance)):
-            pair = rows_a["id"].iloc[start + one], rows_b["id"].iloc[other]
-            found.append((*pair, bool(same_NM[one, other]), int(bits_NM[one, other]), start + one))
-    found.sort(key=lambda pair: (pair[4], not pair[2], pair[3]))
-    columns = {"a_id": "str", "b_id": "str", "same_file": bool, "distance": "int64"}
-    return pandas.DataFrame([pair[:4] for pair in found], columns=list(columns)).astype(columns)
+        part = slice(start, start + _CHUNK)
+        bits_NM = distances(hashes_a[part], hashes_b)
+        same_NM = files_a[part, None] == files_b
+        near_NM = (bits_NM <= distance) & (hashes_a[part, None] != BLANK) & seen_b
+        one, other = np.nonzero(same_NM | near_NM)
+        found.append((start + one, other, same_NM[one, other], bits_NM[one, other]))
+    if not found:
+        found.append((np.array([], int), np.array([], int), np.array([], bool), np.array([], int)))
+    one, other, same, bits = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    order = np.lexsort((other, bits, ~same, one))
+    pairs = {
+        "a_id": rows_a["id"].to_numpy()[one[order]],
+        "b_id": rows_b["id"].to_numpy()[other[order]],
+        "same_file": same[order],
+        "distance": bits[order],
+    }
+    return pandas.DataFrame(pairs).astype({"a_id": "str", "b_id": "str", "same_file": bool, "distance": "int64"})
 
 
 def _hashes(manifest: Path, rows: pandas.DataFrame, out: Path) -> np.ndarray:

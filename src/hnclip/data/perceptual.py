@@ -9,6 +9,7 @@ BITS = 64
 # Of 40 made-up photographs, re-encoded, resized and brightened copies were up to 6 bits away, those with 2 % cut from
 # each side up to 10, other pictures 13 and more (tests/data/test_perceptual.py).
 NEAR = 8
+BLANK = np.uint64(0)  # the hash of every picture of one colour, and of few others, such as a plain gradient
 _SIDE = 32
 
 
