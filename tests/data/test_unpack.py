@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hnclip.data.archives import PADDING
 from hnclip.data.members import Limits
 from hnclip.data.unpack import is_unpacked, unpack
 
@@ -85,6 +86,14 @@ def test_folders_may_be_empty_and_may_be_listed_twice(tmp_path):
     members = [item("./", tarfile.DIRTYPE), folder, item("photos/a"), folder, item("empty", tarfile.DIRTYPE)]
     assert unpack(put(tmp_path, tar_bytes(members)), tmp_path / "out", "0") == 1
     assert (tmp_path / "out/empty").is_dir()
+
+
+def test_what_a_killed_run_left_beside_the_folder_goes(tmp_path):
+    (tmp_path / ".out.part").mkdir()
+    (tmp_path / ".out.part/a.jpg").write_bytes(b"half")
+    unpack(put(tmp_path, tar_bytes({"b.jpg": b"1"})), tmp_path / "out", "0")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "out"]
+    assert not (tmp_path / "out/a.jpg").exists()
 
 
 def test_a_new_archive_takes_the_place_of_the_old(tmp_path):
@@ -177,6 +186,26 @@ def test_a_cut_archive_is_refused_wherever_it_was_cut(tmp_path, way):
     ends = range(0, len(data), 64) if way != "tar" else range(0, 5 * 1536 + 1, 512)
     for end in ends:
         assert "archive" in (said := refusal(tmp_path, data[:end])) and ("damaged" in said or "no file" in said), end
+
+
+@pytest.mark.parametrize("way", [bytes, gzip.compress])
+def test_a_tar_with_more_than_zeros_after_its_end_mark_or_with_many_is_refused(tmp_path, way):
+    data = tar_bytes({f"{number}.jpg": bytes([1]) * 700 for number in range(5)})
+    zeroed = data[:3072] + bytes(len(data) - 3072)
+    for after in (b"1", bytes(2000) + b"1" + bytes(600), data):
+        assert "data follows its end mark" in refusal(tmp_path, way(data + after))
+    assert "data follows its end mark" in refusal(tmp_path, way(zeroed[:-1] + b"1"))
+    assert "zeros follow its end mark" in refusal(tmp_path, way(zeroed + bytes(PADDING)))
+    assert unpack(put(tmp_path, way(data + bytes(PADDING // 2))), tmp_path / "out", "0") == 5
+
+
+def test_implied_folders_count_and_may_not_be_deep(tmp_path):
+    assert "more than 7 files and folders" in refusal(
+        tmp_path, tar_bytes({"a/b/c/d/e/f/1": b"", "2": b""}), Limits(7, 9)
+    )
+    unpack(put(tmp_path, tar_bytes({"a/b/c/d/e/f/1": b"", "2": b""})), tmp_path / "out", "0", Limits(8, 9))
+    shutil.rmtree(tmp_path / "out")
+    assert "over 32 levels deep" in refusal(tmp_path, tar_bytes({"good": b"", "a/" * 32 + "b": b""}))
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -12,6 +12,7 @@ from hnclip.data.members import Member
 
 Contents = Iterator[tuple[Member, BinaryIO | None]]
 CHUNK = 2**20
+PADDING = 2**20  # bytes, the most zeros after the end mark of a tar
 _META = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 
 
@@ -65,11 +66,17 @@ def _is_tar(start: bytes) -> bool:
 
 def _tar_members(stream: BinaryIO) -> Contents:
     with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as tar:
-        for item in tar:
+        while item := tar.next():
+            tar.members = []  # which would grow with the archive
             kind = _tar_kind(item)
             yield Member(item.name, kind, item.size), tar.extractfile(item) if kind == "file" else None
-    while stream.read(CHUNK):  # a compressed stream is checked at its end
-        pass
+        zeros = 0
+        while data := tar.fileobj.read(CHUNK):  # a compressed stream is checked at its end
+            zeros += len(data)
+            if data.strip(b"\0"):
+                raise tarfile.ReadError("data follows its end mark")
+            if zeros > PADDING:
+                raise tarfile.ReadError(f"over {PADDING} zeros follow its end mark")
 
 
 def _tar_kind(item: tarfile.TarInfo) -> str:

@@ -6,6 +6,8 @@ from pathlib import PurePosixPath
 
 from rich.filesize import decimal
 
+DEPTH = 32  # levels of a path, the most
+
 
 class TooMuch(Exception):
     """An archive holds more than its limits allow."""
@@ -58,6 +60,9 @@ class Members:
         if member.kind == "file":
             self.files += 1
             self.bytes += member.size
+        self._check_limits()
+
+    def _check_limits(self) -> None:
         if self.entries > self.limits.entries:
             raise TooMuch(f"it holds more than {self.limits.entries} files and folders")
         if self.bytes > self.limits.bytes:
@@ -70,6 +75,8 @@ class Members:
             key = unicodedata.normalize("NFC", str(part)).casefold()
             if key not in self._seen:
                 self._seen[key] = (str(part), wanted)
+                self.entries += part != path  # a folder that is only implied takes room as well
+                self._check_limits()
                 continue
             before, before_kind = self._seen[key]
             if before != str(part):
@@ -93,6 +100,8 @@ def _name_fault(member: Member) -> str:
         return f"{name!r} leads out of the folder"
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
         return f"{name!r} has letters that no file name should have"
+    if len(PurePosixPath(name).parts) > DEPTH:
+        return f"{name[:60]!r}... lies over {DEPTH} levels deep"
     if len(name) > 1000 or any(len(part.encode()) > 255 for part in parts):
         return f"{name[:60]!r}... is too long"
     if member.kind == "file" and not PurePosixPath(name).parts:

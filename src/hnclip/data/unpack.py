@@ -1,7 +1,6 @@
 """Unpacks archives from elsewhere: a folder holds the whole archive, or is not there."""
 
 import errno
-import os
 import shutil
 import tarfile
 import zipfile
@@ -33,7 +32,8 @@ def unpack(archive: Path, folder: Path, sha256: str, limits: Limits | None = Non
     naming each, and OSError where the disk is full. Either way nothing of it is left.
     """
     archive, folder = Path(archive), Path(folder)
-    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
     part.mkdir(parents=True)
     try:
         found = _write(archive, part, limits or Limits.of(archive.stat().st_size))
