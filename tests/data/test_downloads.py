@@ -203,6 +203,16 @@ def test_what_does_not_fit_on_the_disk_is_not_begun(server, target, monkeypatch)
     assert not target.exists()
 
 
+@pytest.mark.parametrize("state", ["{}", "[]", "{", '{"url": 1, "version": 2, "size": 3}'])
+def test_a_spoiled_state_begins_anew(server, target, state):
+    server.faults = [("cut", 1000), 404]
+    with pytest.raises(OSError):
+        get(server, target)
+    (target.parent / ".part" / "photos.tar.json").write_text(state)
+    get(server, target)
+    assert target.read_bytes() == DATA and ranges(server)[-1] is None
+
+
 def test_a_killed_download_goes_on_where_it_was(server, target):
     target.parent.mkdir()
     server.faults = [("hold", held := Event())]

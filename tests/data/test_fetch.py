@@ -228,6 +228,33 @@ def test_an_archive_that_was_unpacked_elsewhere_is_a_folder(world, tmp_path):
     assert fetched(world.benchmark, "pets")["photos.tar.gz/"] == tmp_path / "mine"
 
 
+def test_a_folder_in_place_of_a_file_and_an_empty_one_are_no_files(world, tmp_path):
+    (world.folder / "list.jsonl").mkdir(parents=True)
+    (world.folder / "photos.tar.gz").mkdir()
+    said = world.refused()
+    assert f"{world.folder / 'photos.tar.gz'} is a folder; move it away" in said and "list.jsonl is a folder" in said
+    (tmp_path / "mine").mkdir()
+    said = world.refused(files={"photos.tar.gz": str(tmp_path / "mine"), "list.jsonl": str(tmp_path / "mine")})
+    assert "mine is an empty folder" in said and f"there is no file {tmp_path / 'mine'}" in said
+    assert world.server.requests == []
+
+
+@pytest.mark.parametrize("record", ["{}", "[]", '{"files": []}', '{"files": {"list.jsonl": {}}}'])
+def test_a_spoiled_lock_is_named(world, record):
+    world.folder.mkdir(parents=True)
+    (world.folder / "lock.json").write_text(record)
+    assert "lock.json" in (said := world.refused()) and "restore it, or delete it" in said
+
+
+def test_a_damaged_file_in_place_is_named_with_what_to_do(world, tmp_path):
+    world.folder.mkdir(parents=True)
+    (path := world.folder / "photos.tar.gz").write_bytes(PHOTOS[:-9])
+    assert f"to have it fetched again, delete {path}" in world.refused()
+    path.unlink()
+    (own := tmp_path / "own.tar.gz").write_bytes(PHOTOS[:-9])
+    assert f"replace {own}" in world.refused(files={"photos.tar.gz": str(own)})
+
+
 @pytest.mark.parametrize("how", ["config", "environment"])
 def test_offline_everything_to_be_put_in_place_is_said_at_once(world, monkeypatch, how):
     if how == "environment":
@@ -247,7 +274,7 @@ def test_a_file_behind_a_licence_is_asked_for_before_anything_is_downloaded(worl
     world.files.append(File("shard.tar", None, unpack=True, about="accept the licence at https://example.org"))
     said = world.refused(files={"list.jsonl": "none.jsonl"})
     assert "shard.tar: put it at" in said and "accept the licence at https://example.org" in said
-    assert "list.jsonl, 16 bytes: there is no none.jsonl (sources.pets.files" in said
+    assert "list.jsonl, 16 bytes: there is no file none.jsonl (sources.pets.files" in said
     assert world.server.requests == []
 
 

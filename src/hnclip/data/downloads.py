@@ -96,7 +96,12 @@ class Resuming:
         """What is known of the part, nothing where it cannot be told that the server still has the same file."""
         if not self._size() or not self.state_path.exists():
             return {}
-        state = read_json(self.state_path)
+        try:
+            state = read_json(self.state_path)
+        except ValueError:
+            return {}
+        if not isinstance(state, dict) or not {"url", "version", "size"} <= state.keys():
+            return {}
         same = state["url"] == shown(url) and state["size"] and (state["version"] or self.sha256)
         return state if same else {}
 

@@ -67,10 +67,12 @@ def _have(file: File, path: Path, options: Options, folder: Path, lock: Lock) ->
         if file.unpack and not is_unpacked(unpacked, sha256):
             print(f"{file.name}: unpacking", flush=True)
             print(f"{file.name}: {unpack(path, unpacked, sha256)} files", flush=True)
-    except ValueError:
+    except ValueError as error:
         if lacking:
             path.unlink()
-        raise
+            raise
+        again = "to have it fetched again, delete" if path.parent == folder and options.address(file) else "replace"
+        raise ValueError(f"{error}\n  {again} {path}") from error
     return {
         "path": _spell(path, folder),
         "bytes": path.stat().st_size,

@@ -14,7 +14,7 @@ class Lock:
 
     def __init__(self, folder: Path, given: dict[str, str | None]):
         self.path, self._given = Path(folder) / NAME, given
-        self.files: dict[str, dict[str, Any]] = read_json(self.path)["files"] if self.path.exists() else {}
+        self.files = _read(self.path) if self.path.exists() else {}
 
     def expected(self, name: str, published: str | None) -> str | None:
         """The hash that a file must have; the config's goes before the published one, null there takes it away."""
@@ -49,3 +49,15 @@ class Lock:
             self.files[name] = {"sha256": sha256, "bytes": path.stat().st_size, "from": origin}
             write_json(self.path, {"files": self.files})
         return self.files[name]["from"]
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """The entries by file. Raises ValueError where it is no such record."""
+    record = read_json(path)
+    files = record.get("files") if isinstance(record, dict) else None
+    if not isinstance(files, dict):
+        raise ValueError(f"{path} has no entry `files`, so it is no record of hashes; restore it, or delete it")
+    for name, entry in files.items():
+        if not isinstance(entry, dict) or not {"sha256", "bytes", "from"} <= entry.keys():
+            raise ValueError(f"{path}: the entry {name!r} lacks its sha256, bytes or from; restore it, or delete it")
+    return files

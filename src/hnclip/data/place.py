@@ -37,7 +37,10 @@ def find(source: Source, options: Options, folder: Path) -> dict[str, Path]:
 def _path(file: File, options: Options, folder: Path) -> Path | None:
     given, own = options.files.get(file.name), folder / file.name
     if given is not None:
-        return Path(given) if Path(given).is_file() or (file.unpack and Path(given).is_dir()) else None
+        unpacked = file.unpack and Path(given).is_dir() and any(Path(given).iterdir())
+        return Path(given) if unpacked or Path(given).is_file() else None
+    if own.is_dir():
+        return None
     if own.is_file():
         return own
     if not options.is_offline():
@@ -55,7 +58,10 @@ def _request(source: Source, file: File, options: Options, folder: Path) -> str:
     size = f", {decimal(file.bytes)}" if file.bytes else ""
     given = options.files.get(file.name)
     if given is not None:
-        return f"{file.name}{size}: there is no {given} (sources.{source.name}.files; looked in {Path.cwd()}): {about}"
+        lacking = f"{given} is an empty folder" if Path(given).is_dir() and file.unpack else f"there is no file {given}"
+        return f"{file.name}{size}: {lacking} (sources.{source.name}.files; looked in {Path.cwd()}): {about}"
+    if (folder / file.name).is_dir():
+        return f"{file.name}{size}: {folder / file.name} is a folder; move it away, and run again"
     key = f"`sources: {{{source.name}: {{files: {{{file.name}: PATH}}}}}}`"
     return f"{file.name}{size}: put it at {folder / file.name}, or name it in the config, {key}: {about}"
 

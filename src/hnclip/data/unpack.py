@@ -22,7 +22,8 @@ _SHOWN = 20
 def is_unpacked(folder: Path, sha256: str) -> bool:
     """True where the folder holds the whole of the archive of that hash."""
     mark = Path(folder) / MARK
-    return mark.is_file() and read_json(mark).get("sha256") == sha256
+    record = read_json(mark) if mark.is_file() else None
+    return isinstance(record, dict) and record.get("sha256") == sha256
 
 
 def unpack(archive: Path, folder: Path, sha256: str, limits: Limits | None = None) -> int:
