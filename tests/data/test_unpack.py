@@ -208,6 +208,15 @@ def test_implied_folders_count_and_may_not_be_deep(tmp_path):
     assert "over 32 levels deep" in refusal(tmp_path, tar_bytes({"good": b"", "a/" * 32 + "b": b""}))
 
 
+def test_a_tars_headers_are_not_all_kept(tmp_path, monkeypatch):
+    opened = []
+    original = tarfile.open
+    archive = put(tmp_path, tar_bytes({f"{number}": b"" for number in range(50)}))
+    monkeypatch.setattr(tarfile, "open", lambda **options: opened.append(original(**options)) or opened[0])
+    assert unpack(archive, tmp_path / "out", "0") == 50
+    assert len(opened[0].members) <= 1
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_changed_byte_is_no_other_file(tmp_path, way):
     data = bytearray(WAYS[way]({f"{number}.jpg": bytes([number]) * 700 for number in range(5)}))
