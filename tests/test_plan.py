@@ -18,7 +18,7 @@ from hnclip.losses.objective import LossEntry, contrastive
 from hnclip.models.load import backbone_from
 from hnclip.plan.config import read
 from hnclip.plan.devices import device
-from hnclip.plan.sizes import PUBLISHED, split_size
+from hnclip.plan.sizes import split_size
 from hnclip.plan.study import plan
 from hnclip.plan.towers import architecture, named, towers
 from hnclip.plan.workload import kept, trained, training, workload
@@ -181,12 +181,25 @@ def test_chunks_take_less_memory_and_a_second_pass(paper):
     assert 1.2 < small["flops"] / large["flops"] < 1.5
 
 
-def test_published_counts_are_those_that_the_preparation_expects():
-    for (kind, protocol), counts in PUBLISHED.items():
-        module = import_module(f"hnclip.data.prepare.{kind}")
-        assert set(module.splits({"protocol": protocol} if protocol else {})) == set(counts)
-        expected = getattr(module, "PUBLISHED", {})
-        assert not expected or counts in (expected, *expected.values())
+@pytest.mark.parametrize(
+    ("kind", "options", "expected"),
+    [
+        ("docci", {}, {"train": 9647, "qual_dev": 100, "test": 5100}),
+        ("docci", {"protocol": "official"}, {"train": 9647, "qual_dev": 100, "test": 5000, "qual_test": 100}),
+        ("dci", {}, {"train": 5603, "test": 1999}),
+        ("dci", {"protocol": "full"}, {"all": 7602}),
+        ("long_dci", {}, {"test": 7602}),
+        ("urban1k", {}, {"test": 1000}),
+        ("vg_paragraphs", {}, {"train": 14575, "val": 2487, "test": 2489}),
+    ],
+)
+def test_published_counts_are_those_that_the_preparation_expects(kind, options, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = {"benchmarks": {"b": {"kind": kind, "options": options}}}
+    assert set(import_module(f"hnclip.data.prepare.{kind}").splits(options)) == set(expected)
+    found = {split: split_size(config, "b", split) for split in expected}
+    assert {split: size.pairs for split, size in found.items()} == expected
+    assert {size.known for size in found.values()} == {"published"}
 
 
 def test_a_benchmark_of_unknown_size_is_named_with_the_way_out(paper):

@@ -51,8 +51,8 @@ def test_official_has_qual_test_apart(tmp_path):
 
 
 def test_the_published_counts():
-    assert docci._published("goal") == {"train": 9647, "qual_dev": 100, "test": 5100}
-    assert docci._published("official") == {"train": 9647, "qual_dev": 100, "test": 5000, "qual_test": 100}
+    assert docci.PUBLISHED["goal"] == {"train": 9647, "qual_dev": 100, "test": 5100}
+    assert docci.PUBLISHED["official"] == {"train": 9647, "qual_dev": 100, "test": 5000, "qual_test": 100}
 
 
 def test_other_counts_than_published_stop_and_are_explained(tmp_path):

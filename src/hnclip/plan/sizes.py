@@ -9,21 +9,9 @@ from hnclip import cell as cells
 from hnclip.cell import Config
 from hnclip.data import sources
 
-# By kind and protocol; `counts` of a benchmark's options come first, and manifests that are there before both.
-PUBLISHED = {
-    ("docci", "goal"): {"train": 9647, "qual_dev": 100, "test": 5100},
-    ("docci", "official"): {"train": 9647, "qual_dev": 100, "test": 5000, "qual_test": 100},
-    ("dci", "goal"): {"train": 5603, "test": 1999},
-    ("dci", "full"): {"all": 7602},
-    ("long_dci", None): {"test": 7602},
-    ("urban1k", None): {"test": 1000},
-    ("vg_paragraphs", None): {"train": 14575, "val": 2487, "test": 2489},
-}
-PROTOCOL = {"docci": "goal", "dci": "goal"}  # where the options name none
 # Tokens of a caption, start and end included; paragraphs of Visual Genome have 68 words on average.
 TOKENS = {"docci": 142, "dci": 152, "long_dci": 152, "urban1k": 131, "vg_paragraphs": 80, "scenes": 70, "stamps": 50}
 UNKNOWN = 140
-PACKED = (".gz", ".tar", ".zip")
 
 
 @dataclass(frozen=True)
@@ -36,7 +24,7 @@ class Split:
 
 
 def split_size(config: Config, benchmark: str, split: str) -> Split:
-    """Counted where the split's files lie under results/, else published, else of the options.
+    """Counted where the split's files lie under results/, else of the options, else published.
 
     Raises ValueError for a benchmark whose size nothing tells before it is prepared.
     """
@@ -51,14 +39,22 @@ def split_size(config: Config, benchmark: str, split: str) -> Split:
     told = options.get("counts") if isinstance(options.get("counts"), dict) else options.get("pairs")
     if told and split in told:
         return Split(told[split], tokens, "options")
-    protocol = options.get("protocol", PROTOCOL.get(kind))
-    published = PUBLISHED.get((kind, protocol), {})
+    published = _published(kind, options)
     if split in published:
         return Split(published[split], tokens, "published")
     raise ValueError(
         f"benchmark {benchmark!r}: nothing tells how many pairs {split!r} has before it is prepared; run "
         f"`snakemake --until prepare_{benchmark}` first"
     )
+
+
+def _published(kind: str, options: dict[str, Any]) -> dict[str, int]:
+    """The images of each split that the preparation expects under the protocol of the options; none for own data."""
+    module = import_module(f"hnclip.data.prepare.{kind}")
+    counts = getattr(module, "PUBLISHED", {})
+    if len(counts) < 2:
+        return next(iter(counts.values()), {})
+    return counts.get(options.get("protocol", module.Options.protocol), {})
 
 
 def _counted_tokens(manifest: Path) -> float | None:

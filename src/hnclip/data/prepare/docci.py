@@ -15,11 +15,15 @@ from hnclip.options import from_dict
 
 SOURCES = ("docci",)
 DESCRIPTIONS, IMAGES = "docci_descriptions.jsonlines", "docci_images.tar.gz"
-_PUBLISHED = {"train": 9647, "qual_dev": 100, "test": 5000, "qual_test": 100}
+_PARTS = {"train": 9647, "qual_dev": 100, "test": 5000, "qual_test": 100}
 # By protocol: which of ours each split of DOCCI goes into. `goal` is what GOAL and the studies after it test on.
 _SPLITS = {
     "goal": {"train": "train", "qual_dev": "qual_dev", "test": "test", "qual_test": "test"},
-    "official": {name: name for name in _PUBLISHED},
+    "official": {name: name for name in _PARTS},
+}
+PUBLISHED = {
+    protocol: {ours: sum(_PARTS[theirs] for theirs in into if into[theirs] == ours) for ours in into.values()}
+    for protocol, into in _SPLITS.items()
 }
 
 
@@ -35,7 +39,7 @@ class Options:
     counts: Counts = "published"
 
     def __post_init__(self):
-        check_names(self.counts, _published(self.protocol))
+        check_names(self.counts, PUBLISHED[self.protocol])
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class _Columns:
 
 def splits(options: dict[str, Any]) -> list[str]:
     """The splits that `prepare` would write."""
-    return list(_published(from_dict(Options, options, "docci").protocol))
+    return list(PUBLISHED[from_dict(Options, options, "docci").protocol])
 
 
 def prepare(options: dict[str, Any], folder: Path) -> None:
@@ -60,16 +64,8 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     rows = _read(files[DESCRIPTIONS], files[f"{IMAGES}/"] / "images", problems)
     split_of = _SPLITS[wanted.protocol]
     pairs = [Pair(row.id, row.path, row.caption, split_of[row.split]) for row in rows]
-    published = {protocol: _published(protocol) for protocol in _SPLITS}
-    check_counts(Counter(pair.split for pair in pairs), wanted.counts, wanted.protocol, published, problems)
+    check_counts(Counter(pair.split for pair in pairs), wanted.counts, wanted.protocol, PUBLISHED, problems)
     write_splits(folder, pairs, splits(options), problems, f"fetch {IMAGES} again, or repair its copy")
-
-
-def _published(protocol: str) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for theirs, ours in _SPLITS[protocol].items():
-        counts[ours] += _PUBLISHED[theirs]
-    return dict(counts)
 
 
 def _read(path: Path, images: Path, problems: Problems) -> list[Row]:
@@ -80,8 +76,8 @@ def _read(path: Path, images: Path, problems: Problems) -> list[Row]:
     require(table, dict(zip(names, names, strict=True)))
     rows, first = [], {}
     for row in read_rows(table, columns, images.absolute(), problems):
-        if row.split not in _PUBLISHED:
-            problems.add(f"unknown splits (DOCCI has {', '.join(_PUBLISHED)})", f"{row.where}: {row.split!r}")
+        if row.split not in _PARTS:
+            problems.add(f"unknown splits (DOCCI has {', '.join(_PARTS)})", f"{row.where}: {row.split!r}")
         elif row.path.parent != images.absolute() or row.path.name in ("", ".", ".."):
             problems.add("image files that are no plain file name", f"{row.where}: {row.path}")
         elif row.id in first:
