@@ -54,6 +54,14 @@ def test_goal_tests_on_the_published_ids_and_trains_on_the_rest(tmp_path):
     assert (first.width, first.height) == (12, 8)
 
 
+def test_files_that_macos_puts_beside_others_are_passed_over(tmp_path):
+    put(tmp_path)
+    for path in [*tmp_path.rglob("sa_*.jpg"), *tmp_path.rglob("annotations/*.json")]:
+        path.with_name(f"._{path.name}").write_bytes(b"\x00\x05\x16\x07Mac OS X")
+    assert list(tmp_path.rglob("annotations/._*.json"))
+    assert made(tmp_path)["train"].id.tolist() == ["sa_1", "sa_2", "sa_3"]
+
+
 def test_full_and_long_dci_hold_every_image_with_a_long_caption_under_the_same_ids(tmp_path, capsys):
     put(tmp_path)
     full = made(tmp_path, options={"protocol": "full", "counts": {"all": 5}})

@@ -38,7 +38,7 @@ def read_dci(folder: Path, problems: Problems, warnings: Problems) -> tuple[list
     """
     found = fetched(Path(folder), "dci")
     annotations = found[f"{ANNOTATIONS}/"] / "densely_captioned_images" / "annotations"
-    paths = sorted(annotations.glob("*.json")) if annotations.is_dir() else []
+    paths = sorted(path for path in annotations.glob("*.json") if not _beside(path)) if annotations.is_dir() else []
     if not paths:
         raise FileNotFoundError(f"{annotations} has no annotations (*.json): fetch {ANNOTATIONS} again")
     photos = _Photos(found.get(f"{PHOTOS}/") or found[PHOTOS], problems)
@@ -76,7 +76,7 @@ class _Photos:
         self.folder = Path(folder)
         self._paths: dict[str, Path] = {}
         for path in sorted(self.folder.rglob("*")) if self.folder.is_dir() else []:
-            if path.suffix.lower() not in (".jpg", ".jpeg", ".png"):
+            if path.suffix.lower() not in (".jpg", ".jpeg", ".png") or _beside(path):
                 continue
             before = self._paths.setdefault(path.name, path)
             if before != path:
@@ -85,6 +85,11 @@ class _Photos:
     def find(self, name: str) -> Path:
         """The photograph's path; where there is none, the path where it was looked for first."""
         return self._paths.get(name, self.folder / name)
+
+
+def _beside(path: Path) -> bool:
+    """Whether macOS put the file beside one of the same name, for what its disks know of it."""
+    return path.name.startswith("._")
 
 
 def _read(path: Path) -> tuple[str, str] | str:
