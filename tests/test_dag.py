@@ -276,6 +276,7 @@ def test_the_way_out_that_the_readme_names_for_replaced_images_prepares_and_trai
     assert "Preparing benchmark own" in said and "Training tiny/own" in said
 
 
+@pytest.mark.slow
 def test_the_way_out_that_the_readme_names_for_a_hard_stop_unlocks(own):
     assert "snakemake --unlock`" in (ROOT / "README.md").read_text(encoding="utf-8")
     locks = own.folder / ".snakemake" / "locks"

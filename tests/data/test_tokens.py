@@ -63,6 +63,7 @@ def test_an_unknown_tokenizer_is_refused():
         tokenizer("bert", 77)
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_same_tokens_and_says_how_many_it_cut(tmp_path):
     record = make_split(tmp_path, "test", 3)
     written = []

@@ -112,6 +112,7 @@ def test_an_attention_that_does_not_fit_is_refused_before_the_model_is_changed()
     assert list(backbone.state_dict()) == names and all(weight.requires_grad for weight in backbone.parameters())
 
 
+@pytest.mark.slow
 def test_peft_is_imported_only_when_adapters_are_made_and_works_beside_a_light_open_clip():
     code = (
         "import sys\nimport hnclip.models.adapters as adapters\n"

@@ -22,6 +22,7 @@ def in_shards(manifest, shards, kind, **options):
     return paths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["given", "felzenszwalb"])
 def test_joined_shards_are_the_table_of_a_single_job(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(segments, "IMAGES", 2)
@@ -57,6 +58,7 @@ def test_shards_that_do_not_make_a_whole_are_refused(tmp_path, monkeypatch):
     assert not any(path.exists() for path in out)
 
 
+@pytest.mark.slow
 def test_the_commands_of_shards_say_the_same(tmp_path):
     manifest = make_scenes(tmp_path, 2)
     expected = segmented(manifest).read_bytes()

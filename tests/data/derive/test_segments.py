@@ -182,6 +182,7 @@ def test_a_benchmark_without_boxes_and_sentences_of_another_caption_are_refused(
     assert "row 1" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_table_and_says_what_is_wrong(tmp_path):
     manifest = make_scenes(tmp_path, 2)
     expected = segmented(manifest).read_bytes()
