@@ -77,7 +77,8 @@ def test_the_entries_of_the_config_are_the_published_recipes():
 def test_every_entry_of_the_config_fits_its_framework():
     of_kind = {framework.__module__.rsplit(".", 1)[1]: framework.Options for framework in DEFAULTS}
     for name, entry in CONFIG["frameworks"].items():
-        from_dict(of_kind.get(entry["kind"], NoOptions), entry.get("options", {}), name)
+        given = from_dict(of_kind.get(entry["kind"], NoOptions), entry.get("options", {}), name)
+        assert all(getattr(given, key) == value for key, value in entry.get("options", {}).items())
 
 
 @pytest.mark.parametrize(("size", "patch", "tokens"), [(224, 16, 39), (224, 14, 51), (224, 32, 9)])
