@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import torch
 from PIL import Image
 
 from hnclip import inputs
@@ -95,6 +96,15 @@ def make_split(folder: Path, split: str, pairs: int, captions_an_image: int = 1)
     write_pixels(manifest, TRANSFORM, Path(record["pixels"]))
     write_tokens(Path(record["tokens"]), tokenize([row["caption"] for row in rows], "clip", 248))
     return record
+
+
+def random_captions(lengths: list[int], random: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids of random captions of these lengths (start and end token included), padded with zeros; the lengths."""
+    ids_NT = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
+    for row, length in enumerate(lengths):
+        ids_NT[row, : length - 1] = torch.randint(1, 1000, (length - 1,), generator=random)
+        ids_NT[row, 0], ids_NT[row, length - 1] = 49406, 49407
+    return ids_NT, torch.tensor(lengths)
 
 
 OPTIONS = {"longclip_pcm": {"components": 2}, "finelip": {"ramp": False}}  # what a tiny world can show

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from torch.nn.functional import normalize
-from world import BACKBONE, SIZE
+from world import BACKBONE, SIZE, random_captions
 
 from hnclip.frameworks import create
 from hnclip.frameworks.base import Step
@@ -11,25 +11,16 @@ from hnclip.losses.contrastive import info_nce
 from hnclip.losses.objective import LossEntry, contrastive
 from hnclip.models.load import backbone_from
 
-START, END, N = 49406, 49407, 5
+N = 5
 TERM = contrastive(LossEntry(), torch.Generator())
-
-
-def captions(lengths: list[int], random: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Random captions of these lengths, padded with zeros."""
-    ids = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
-    for row, length in enumerate(lengths):
-        ids[row, : length - 1] = torch.randint(1, 1000, (length - 1,), generator=random)
-        ids[row, 0], ids[row, length - 1] = START, END
-    return ids, torch.tensor(lengths)
 
 
 @pytest.fixture
 def batch():
     """Five pairs: row 2 has no crop, row 3's region lies outside the input, row 4's sentence was cut off."""
     random = torch.Generator().manual_seed(0)
-    text, text_length = captions([20, 9, 30, 12, 14], random)
-    crop_text, crop_text_length = captions([6, 5, 2, 4, 7], random)
+    text, text_length = random_captions([20, 9, 30, 12, 14], random)
+    crop_text, crop_text_length = random_captions([6, 5, 2, 4, 7], random)
     pixels = torch.randint(0, 256, (2, N, SIZE, SIZE, 3), dtype=torch.uint8, generator=random)
     pixels[1, 2] = 0
     box = [[0.0, 0.0, 8.0, 16.0], [2.5, 9.0, 14.0, 30.0], [0.0] * 4, [-9.0, 1.0, -1.0, 9.0], [0.0, 0.0, 5.0, 5.0]]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from golden_vectors import golden, relative_error
 from torch.nn.functional import cross_entropy, normalize
-from world import BACKBONE, SIZE
+from world import BACKBONE, SIZE, random_captions
 
 from hnclip.frameworks import create
 from hnclip.frameworks.base import Step
@@ -18,12 +18,9 @@ LENGTHS = [9, 20, 4, 12]
 @pytest.fixture
 def batch():
     random = torch.Generator().manual_seed(1)
-    ids_NT = torch.zeros(4, 20, dtype=torch.long)
-    for row, length in enumerate(LENGTHS):
-        ids_NT[row, :length] = torch.randint(1, 1000, (length,), generator=random)
-        ids_NT[row, 0], ids_NT[row, length - 1] = 49406, 49407
+    ids_NT, length_N = random_captions(LENGTHS, random)
     image = torch.randint(0, 256, (4, SIZE, SIZE, 3), dtype=torch.uint8, generator=random)
-    return {"image": image, "text": ids_NT, "text_length": torch.tensor(LENGTHS)}
+    return {"image": image, "text": ids_NT, "text_length": length_N}
 
 
 def by_definition(backbone, batch, weight):

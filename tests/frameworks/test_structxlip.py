@@ -4,7 +4,7 @@ import pytest
 import torch
 from golden_vectors import golden, relative_error
 from torch.nn.functional import normalize
-from world import BACKBONE, SIZE
+from world import BACKBONE, SIZE, random_captions
 
 from hnclip.frameworks import create
 from hnclip.frameworks.base import Step
@@ -12,26 +12,17 @@ from hnclip.losses.contrastive import info_nce
 from hnclip.losses.objective import LossEntry, contrastive
 from hnclip.models.load import backbone_from
 
-START, END, N, K = 49406, 49407, 5, 2
+N, K = 5, 2
 TERM = contrastive(LossEntry(), torch.Generator())
 AUXILIARY = ("structure", "consistency", "local")
-
-
-def captions(lengths: list[int], random: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Random captions of these lengths, padded with zeros."""
-    ids = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
-    for row, length in enumerate(lengths):
-        ids[row, : length - 1] = torch.randint(1, 1000, (length - 1,), generator=random)
-        ids[row, 0], ids[row, length - 1] = START, END
-    return ids, torch.tensor(lengths)
 
 
 @pytest.fixture
 def batch():
     """Five pairs: row 1 has no edge map, row 2 no edge crop, row 3 one, row 4 no chunk."""
     random = torch.Generator().manual_seed(0)
-    text, text_length = captions([20, 9, 30, 12, 14], random)
-    filtered_text, filtered_length = captions([17, 9, 22, 8, 11], random)
+    text, text_length = random_captions([20, 9, 30, 12, 14], random)
+    filtered_text, filtered_length = random_captions([17, 9, 22, 8, 11], random)
     draw = {"dtype": torch.uint8, "generator": random}
     chunks = torch.tensor([[[1, 4], [2, 6]], [[1, 3], [0, 0]], [[1, 3], [4, 9]], [[3, 6], [4, 7]], [[0, 0], [0, 0]]])
     return {
