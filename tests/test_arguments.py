@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src"
     ("command", "usage"),
     [
         ("hnclip.embed", "backbone manifest pixels tokens out out_ranks"),
+        ("hnclip.embed_run", "folder target out"),
         ("hnclip.evaluate", "folder target out"),
         ("hnclip.export", "--format {open_clip,transformers,peft} cell out"),
     ],

@@ -14,7 +14,7 @@ LAYERS = [
     {"cell", "inputs", "store", "options", "command", "__init__", "__version__"},
     {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode"},
     {"frameworks", "scored", "starter"},
-    {"train", "embed", "evaluate", "export", "model_card"},
+    {"train", "embed", "embed_run", "evaluate", "export", "model_card"},
 ]
 # These stand beside the layers: what they may import of hnclip.
 BESIDE = {

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import torch
 
 from hnclip.command import run
-from hnclip.data.split import open_split
+from hnclip.data.split import Split, open_split
 from hnclip.encode import device, encode_split
 from hnclip.models.load import backbone_from
 from hnclip.ranks import retrieval
@@ -23,16 +24,20 @@ def main(backbone: Path, manifest: Path, pixels: Path, tokens: Path, out: Path, 
     name = f"{manifest.parent.name}/{manifest.stem}"
     split = open_split({"name": name, "manifest": str(manifest), "pixels": str(pixels), "tokens": str(tokens)})
     image_ID, text_CD = encode_split(backbone_from(read_json(backbone)).eval().to(device()), split, BATCH)
+    write_rows(out_ranks, retrieval(split, image_ID, text_CD))
+    write_rows(out, embedding_rows(split, image_ID, text_CD))
+
+
+def embedding_rows(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) -> pa.Table:
+    """One row a caption of the split: the image's id, its embedding (repeated for each caption), the caption's."""
     image_of = np.repeat(np.arange(len(image_ID)), np.diff(split.caption_start))
-    rows = pa.table(
+    return pa.table(
         {
-            "id": pa.array(split.frame["id"]),
+            "id": pa.array(split.frame["id"], pa.string()),
             "image": _vectors(image_ID.numpy()[image_of]),
             "text": _vectors(text_CD.numpy()),
         }
     )
-    write_rows(out_ranks, retrieval(split, image_ID, text_CD))
-    write_rows(out, rows)
 
 
 def _vectors(rows_ND: np.ndarray) -> pa.FixedSizeListArray:
