@@ -1,0 +1,95 @@
+"""Pages of galleries: one self-contained HTML file, light, fit for print; nothing is loaded from elsewhere."""
+
+import base64
+import html
+import io
+from pathlib import Path
+
+from PIL import Image, ImageOps
+
+SIDE = 200  # the longer side of a thumbnail, pixels
+UNREADABLE = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
+
+LOOK = """
+:root { color-scheme: light; }
+body { margin: 1.5rem auto; max-width: 68rem; padding: 0 1rem; background: #fff; color: #1a1a1a;
+  font: 15px/1.5 "DejaVu Sans", Verdana, "Segoe UI", sans-serif; }
+h1 { font-size: 1.5rem; margin: 0 0 .5rem; }
+h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; border-bottom: 1px solid #ccc; }
+h3 { font-size: 1rem; margin: 1.2rem 0 .4rem; }
+p { margin: .4rem 0; max-width: 52rem; }
+.note { color: #4d4d4d; font-size: .87rem; }
+.row { display: grid; grid-template-columns: repeat(auto-fill, minmax(12.5rem, 1fr)); gap: 1rem; }
+section, figure { break-inside: avoid; }
+figure { margin: 0; min-width: 0; }
+figcaption { font-size: .8rem; line-height: 1.4; overflow-wrap: anywhere; }
+img { display: block; max-width: 100%; border: 1px solid #ccc; }
+img.truth, .missing.truth { outline: 4px solid #009e73; }
+.missing { display: flex; align-items: center; justify-content: center; height: 8rem; padding: .5rem;
+  border: 1px dashed #8a8a8a; color: #4d4d4d; font-size: .8rem; text-align: center; overflow-wrap: anywhere; }
+mark { background: #ffe08a; color: inherit; border-radius: 2px; }
+table { border-collapse: collapse; font-size: .87rem; }
+th, td { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+@media print { body { margin: 0; max-width: none; font-size: 10pt; } mark { border-bottom: 1px solid #000; } }
+"""
+
+
+def page(title: str, body: str) -> str:
+    """A whole document around a body of HTML; the title is plain words."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{LOOK}</style>\n</head>\n<body>\n"
+        f"<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def escape(text: str) -> str:
+    """Text as HTML shows it, in elements and in quoted attributes; characters that no document may hold are gone."""
+    return html.escape("".join(letter for letter in str(text) if letter.isprintable() or letter in "\n\t"), quote=True)
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """Plain words as one paragraph; kind is `note` for what stands beneath."""
+    return f'<p class="{escape(kind)}">{escape(words)}</p>' if kind else f"<p>{escape(words)}</p>"
+
+
+def picture(path: Path, words: str, truth: bool = False) -> str:
+    """A thumbnail with alternative text, framed where it is the truth; what cannot be shown is a box that says so."""
+    kind = "truth" if truth else ""
+    try:
+        source = thumbnail(path)
+    except FileNotFoundError:
+        return _missing(f"no picture: {Path(path).name} is not here", kind)
+    except UNREADABLE:
+        return _missing(f"no picture: {Path(path).name} cannot be read", kind)
+    return f'<img src="{source}" alt="{escape(words)}"{_class(kind)}>'
+
+
+def thumbnail(path: Path, side: int = SIDE) -> str:
+    """A picture as a data URI, upright, its longer side at most `side`; OSError where it cannot be read."""
+    small, shrunk = read_small(path, side)
+    written = io.BytesIO()
+    if shrunk:
+        small.save(written, "JPEG", quality=85)
+    else:
+        small.save(written, "PNG")
+    kind = "jpeg" if shrunk else "png"
+    return f"data:image/{kind};base64,{base64.b64encode(written.getvalue()).decode('ascii')}"
+
+
+def read_small(path: Path, side: int = SIDE) -> tuple[Image.Image, bool]:
+    """(the picture in RGB, upright, its longer side at most `side`; whether it was larger)."""
+    with Image.open(path) as image:
+        shrunk = max(image.size) > side
+        image.thumbnail((side, side))
+        return ImageOps.exif_transpose(image).convert("RGB"), shrunk
+
+
+def _missing(words: str, kind: str) -> str:
+    return f'<div class="{f"missing {kind}".strip()}" role="img">{escape(words)}</div>'
+
+
+def _class(kind: str) -> str:
+    return f' class="{kind}"' if kind else ""
