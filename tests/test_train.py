@@ -235,7 +235,7 @@ def test_a_gradient_that_is_not_finite_stops_the_run_and_names_the_batch(tmp_pat
 def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_batch(tmp_path, monkeypatch, chunk):
     config, run = make_cell(tmp_path, recipe={"chunk": chunk, "accumulate": 2})
     nan = lambda image_ND, text_ND, scale, ids_N, label_smoothing=0.0: (image_ND * float("nan")).sum()  # noqa: E731
-    monkeypatch.setattr(Trainer, "_contrastive", lambda trainer: nan)
+    monkeypatch.setattr(Trainer, "_contrastive", lambda trainer, entry: nan)
     with pytest.raises(ValueError, match=r"loss is not finite .*step 0; the batch: (train-\d+, ){3}train-\d+\."):
         train.main(config, run)
     assert not (run / "weights.safetensors").exists()

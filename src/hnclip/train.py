@@ -7,7 +7,7 @@ on from its last checkpoint to the same weights bit for bit.
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ class Trainer:
         self.costs = costs(self.optimiser, baseline, config)
         self.scaler = getattr(self.fabric._precision, "scaler", None)
         self.generator = torch.Generator(device=self.fabric.device)
-        self.contrastive = self._contrastive()
+        self.contrastive = self._contrastive(self.loss)
 
     def _training_images(self) -> np.ndarray:
         """Positions of the images that the recipe keeps, and of these the cell's fraction."""
@@ -95,12 +95,12 @@ class Trainer:
         check_fields(framework.fields, entry)
         return framework
 
-    def _contrastive(self) -> Contrastive:
+    def _contrastive(self, entry: LossEntry) -> Contrastive:
         frozen_MD = None
-        if self.loss.boost == "frozen":
+        if entry.boost == "frozen":
             rows = pd.read_parquet(self.config["data"]["train"]["embeddings"], columns=["text"])
             frozen_MD = torch.from_numpy(np.stack(rows["text"].to_numpy())).to(self.fabric.device)
-        return contrastive(self.loss, self.generator, frozen_MD)
+        return contrastive(entry, self.generator, frozen_MD)
 
     def run(self) -> None:
         """Train to the last epoch and write the results."""
@@ -133,7 +133,7 @@ class Trainer:
             ranks = self._evaluate(last=True)
             del self.progress.rows[-len(self._evaluated()) :]
         self._write(ranks)
-        checkpoint.unlink()
+        checkpoint.unlink(missing_ok=True)
 
     def _epoch_steps(self, epoch: int) -> Iterator[list[np.ndarray]]:
         """The batches of image positions of each optimiser step of an epoch."""
@@ -146,10 +146,8 @@ class Trainer:
         self.model.train()
         for group in self.optimiser.param_groups:
             group["lr"] = group["peak_lr"] * factor
-        share = self.progress.step_of_epoch / self.steps_an_epoch
-        step_of = partial(Step, epoch=self.progress.epoch, epochs=self.recipe.epochs, share=share)
-        self.generator.manual_seed(self.seed * 1_000_003 + self.progress.step)
-        terms = [self._backward(images, step_of, 1 / len(batches)) for images in batches]
+        self._seed_draws()
+        terms = [self._backward(images, self._step_of(), 1 / len(batches)) for images in batches]
         self._clip(batches)
         self.optimiser.step()
         self.optimiser.zero_grad()
@@ -169,11 +167,25 @@ class Trainer:
         )
         self.progress.pairs += sum(map(len, batches))
 
-    def _backward(self, images: np.ndarray, step_of, share: float) -> dict[str, float]:
+    def _seed_draws(self) -> None:
+        """What a loss draws follows from the seed and the step alone."""
+        self.generator.manual_seed(self.seed * 1_000_003 + self.progress.step)
+
+    def _step_of(self) -> Callable[[torch.Tensor], Step]:
+        """From a batch's caption numbers to where in the training its loss is taken."""
+        share = self.progress.step_of_epoch / self.steps_an_epoch
+        return partial(Step, epoch=self.progress.epoch, epochs=self.recipe.epochs, share=share)
+
+    def _pairs(self, images: np.ndarray) -> tuple[Batch, torch.Tensor]:
+        """What the framework reads of these images and their captions of this epoch; the captions' numbers, [N]."""
         captions = caption_of_epoch(images, self.train.caption_start, self.seed, self.progress.epoch)
         batch = self.train.pair_batch(images, captions)
-        batch = {key: batch[key].to(self.fabric.device) for key in self.framework.fields}
-        step = step_of(torch.from_numpy(captions).to(self.fabric.device))
+        ids_N = torch.from_numpy(captions).to(self.fabric.device)
+        return {key: batch[key].to(self.fabric.device) for key in self.framework.fields}, ids_N
+
+    def _backward(self, images: np.ndarray, step_of: Callable, share: float) -> dict[str, float]:
+        batch, ids_N = self._pairs(images)
+        step = step_of(ids_N)
         losses = lambda z: self.framework.losses(z, step, self.contrastive)  # noqa: E731
         if self.recipe.chunk is None:
             terms = gradients.whole(self.model, losses, batch, self.fabric.backward, share)
