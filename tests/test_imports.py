@@ -11,16 +11,17 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 
 # A module may import from its own layer and those before it.
 LAYERS = [
-    {"cell", "inputs", "store", "options", "command", "__init__", "__version__"},
+    {"cell", "inputs", "store", "options", "command", "text_encoder", "__init__", "__version__"},
     {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode"},
     {"frameworks", "scored", "starter"},
-    {"train", "embed", "embed_run", "evaluate", "export", "model_card"},
+    {"train", "embed", "embed_captions", "embed_run", "evaluate", "export", "model_card"},
 ]
 # These stand beside the layers: what they may import of hnclip.
 BESIDE = {
     "report": {"cell", "store", "options", "command", "report"},
     "study": {"cell", "inputs", "store", "command", "study_data"},
-    "study_data": {"cell"},
+    "study_data": {"cell", "text_encoder"},
+    "check_captions": {"cell", "options", "text_encoder"},
     "check_sources": {"cell", "options", "data"},
     "check": {"cell", "check_inputs", "check_sources", "options", "study", "frameworks", "data", "recipe"},
     "plan": {"cell", "inputs", "study", "check", "options", "command", "frameworks", "data", "models", "plan"},

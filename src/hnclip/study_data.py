@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from hnclip.cell import Config, manifest_path, overlap_path, test_splits
+from hnclip.text_encoder import encoder_files
 
 
 def data_files(config: Config, used: list[str]) -> dict[str, Any]:
@@ -26,6 +27,30 @@ def data_files(config: Config, used: list[str]) -> dict[str, Any]:
         },
         "near": {train: found for train in trains if (found := _near(train, trains[train], tests, kinds))},
     }
+
+
+def caption_sets(config: Config) -> list[dict[str, str]]:
+    """The captions that a study embeds by themselves: name, encoder, and the embeddings' path."""
+    return [
+        {"name": name, "encoder": entry["encoder"], "path": f"results/captions/{entry['encoder']}/{name}.parquet"}
+        for name, entry in sorted(config.get("captions", {}).items())
+    ]
+
+
+def captions_path(config: Config, name: str) -> str:
+    """Where the texts of a set of captions lie: the user's file, or the manifest of BENCHMARK/SPLIT."""
+    entry = config["captions"][name]
+    return entry["file"] if "file" in entry else manifest_path(*entry["split"].split("/"))
+
+
+def encoder_inputs(config: Config, encoder: str) -> list[str]:
+    """The files of this machine that a text encoder is read from. ValueError where it is not there."""
+    return encoder_files(config["encoders"][encoder]["folder"])
+
+
+def caption_files(config: Config) -> list[str]:
+    """The user's own files of captions that a study embeds by themselves."""
+    return sorted({entry["file"] for entry in config.get("captions", {}).values() if "file" in entry})
 
 
 def _near(train: str, split: str, tests: list[tuple[str, str]], kinds: dict[str, Any]) -> dict[str, str]:
