@@ -29,7 +29,7 @@ from hnclip.encode import device
 from hnclip.frameworks import check_fields, create
 from hnclip.frameworks.base import Batch, Framework, Step
 from hnclip.inputs import filters_by_segments
-from hnclip.losses.objective import Contrastive, LossEntry, contrastive
+from hnclip.losses.objective import Contrastive, LossEntry, Tables, contrastive
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
 from hnclip.options import from_dict
@@ -96,11 +96,15 @@ class Trainer:
         return framework
 
     def _contrastive(self, entry: LossEntry) -> Contrastive:
-        frozen_MD = None
+        """The entry's image-caption term, with what it needs to know of the training captions."""
+        frozen_MD = text_class_M = None
         if entry.boost == "frozen":
             rows = pd.read_parquet(self.config["data"]["train"]["embeddings"], columns=["text"])
             frozen_MD = torch.from_numpy(np.stack(rows["text"].to_numpy())).to(self.fabric.device)
-        return contrastive(entry, self.generator, frozen_MD)
+        if entry.mask_duplicates:
+            classes = pd.factorize(self.train.frame["caption"])[0]
+            text_class_M = torch.from_numpy(classes.astype(np.int64)).to(self.fabric.device)
+        return contrastive(entry, self.generator, Tables(frozen_MD, text_class_M))
 
     def run(self) -> None:
         """Train to the last epoch and write the results."""
