@@ -24,6 +24,8 @@ include: "rules/inputs.smk"
 include: "rules/starter.smk"
 include: "rules/embed.smk"
 include: "rules/train.smk"
+include: "rules/tune.smk"
+include: "rules/audit.smk"
 include: "rules/evaluate.smk"
 include: "rules/report.smk"
 

@@ -1,8 +1,9 @@
-"""Frozen backbones: embeddings of a split, and its zero-shot ranks."""
+"""Frozen backbones: embeddings of a split, and its zero-shot ranks. Trained cells: embeddings."""
 
 
 localrules:
     configure_backbone,
+    configure_embedded,
 
 
 rule configure_backbone:
@@ -43,3 +44,45 @@ rule embed:
     shell:
         "python -m hnclip.embed {input.backbone:q} {input.split:q} {output.embeddings:q} {output.ranks:q}"
         " > {log:q} 2>&1"
+
+
+rule configure_embedded:
+    output:
+        "results/{study}/runs/{cell}/embeddings/{benchmark}.json",
+    log:
+        "logs/configure_embedded/{study}/{cell}/{benchmark}.log",
+    conda:
+        "../envs/prepare.yaml"
+    params:
+        record=embedded_record,
+    message:
+        "Which splits of {wildcards.benchmark} {wildcards.cell} embeds"
+    shell:
+        "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
+
+
+rule embed_cell:
+    input:
+        weights="results/{study}/runs/{cell}/weights.safetensors",
+        record="results/{study}/runs/{cell}/run.json",
+        splits="results/{study}/runs/{cell}/embeddings/{benchmark}.json",
+        files=embedded_inputs,
+    output:
+        "results/{study}/runs/{cell}/embeddings/{benchmark}.parquet",
+    log:
+        "logs/embed_cell/{study}/{cell}/{benchmark}.log",
+    benchmark:
+        "logs/embed_cell/{study}/{cell}/{benchmark}.tsv"
+    conda:
+        "../envs/train.yaml"
+    threads: cell_threads
+    resources:
+        mem_mb=memory,
+        runtime=60,
+        gpu=gpus,
+    params:
+        folder=subpath(input.weights, parent=True),
+    message:
+        "Embedding {wildcards.benchmark} with {wildcards.cell}"
+    shell:
+        "python -m hnclip.embed_run {params.folder:q} {input.splits:q} {output:q} > {log:q} 2>&1"

@@ -55,49 +55,17 @@ rule tables:
         runs=rules.collect.output.runs,
         overlap=rules.collect.output.overlap,
         sources=rules.collect.output.sources,
+        made=drawn_from,
     output:
-        report(
-            "results/{study}/tables/main.csv",
-            caption="../workflow/report/main_table.rst",
-            category="Tables",
-            labels={"table": "recall of every method", "format": "CSV"},
-        ),
-        report(
-            "results/{study}/tables/differences.csv",
-            caption="../workflow/report/difference_table.rst",
-            category="Tables",
-            labels={"table": "paired differences", "format": "CSV"},
-        ),
-        report(
-            "results/{study}/tables/fractions.csv",
-            caption="../workflow/report/fraction_table.rst",
-            category="Tables",
-            labels={"table": "R@1 by data fraction", "format": "CSV"},
-        ),
-        report(
-            "results/{study}/tables/plugin.csv",
-            caption="../workflow/report/plugin_table.rst",
-            category="Tables",
-            labels={"table": "the boost in every framework", "format": "CSV"},
-        ),
-        report(
-            "results/{study}/tables/efficiency.csv",
-            caption="../workflow/report/efficiency_table.rst",
-            category="Tables",
-            labels={"table": "cost of every framework", "format": "CSV"},
-        ),
-        report(
-            "results/{study}/tables/overlap.csv",
-            caption="../workflow/report/overlap_table.rst",
-            category="Tables",
-            labels={"table": "test images that were trained on", "format": "CSV"},
-        ),
-        report(
-            "results/{study}/tables/paper.csv",
-            caption="../workflow/report/paper_table.rst",
-            category="Tables",
-            labels={"table": "beside the paper's numbers", "format": "CSV"},
-        ),
+        [
+            report(
+                f"results/{{study}}/tables/{name}.csv",
+                caption=f"../workflow/report/{name}_table.rst",
+                category=entry.category,
+                labels=labels(entry, "table"),
+            )
+            for name, entry in TABLES.items()
+        ],
         expand(
             "results/{{study}}/tables/{table}.{format}",
             table=TABLES,
@@ -128,26 +96,17 @@ rule figures:
         runs=rules.collect.output.runs,
         overlap=rules.collect.output.overlap,
         sources=rules.collect.output.sources,
-        embeddings=embeddings,
+        made=drawn_from,
     output:
-        report(
-            "results/{study}/figures/fractions.png",
-            caption="../workflow/report/fractions.rst",
-            category="Figures",
-            labels={"figure": "R@1 by data fraction"},
-        ),
-        report(
-            "results/{study}/figures/epochs.png",
-            caption="../workflow/report/epochs.rst",
-            category="Figures",
-            labels={"figure": "R@1 by epoch"},
-        ),
-        report(
-            "results/{study}/figures/caption_cosines.png",
-            caption="../workflow/report/caption_cosines.rst",
-            category="Figures",
-            labels={"figure": "how alike the captions are"},
-        ),
+        [
+            report(
+                f"results/{{study}}/figures/{name}.png",
+                caption=f"../workflow/report/{name}.rst",
+                category=entry.category,
+                labels=labels(entry, "figure"),
+            )
+            for name, entry in FIGURES.items()
+        ],
         expand("results/{{study}}/figures/{figure}.pdf", figure=FIGURES),
     log:
         "logs/figures/{study}.log",

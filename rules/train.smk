@@ -10,6 +10,8 @@ rule configure:
         "results/{study}/runs/{cell}/config.json",
     log:
         "logs/configure/{study}/{cell}.log",
+    wildcard_constraints:
+        cell=tuned(False),
     conda:
         "../envs/prepare.yaml"
     params:

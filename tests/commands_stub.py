@@ -7,6 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+from hnclip.report.contents import FIGURES, GALLERIES, TABLES
+
 
 def outputs(module: str, arguments: list[str]) -> list[Path]:
     """The files that the command would write."""
@@ -20,6 +22,10 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
             return [Path(name) for name in arguments[-2:]]
         case "hnclip.train":
             return [last / name for name in ("weights.safetensors", "log.parquet", "run.json", "ranks.parquet")]
+        case "hnclip.choose":
+            return [Path(arguments[1])]
+        case "hnclip.embed_run" | "hnclip.audit":
+            return [last]
         case "hnclip.data.fetch" | "hnclip.data.pixels" | "hnclip.data.tokens" | "hnclip.evaluate":
             return [last]
         case _ if module.startswith("hnclip.data.derive."):
@@ -27,14 +33,11 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
         case "hnclip.report.collect":
             return [last / f"{name}.parquet" for name in ("ranks", "epochs", "runs", "overlap", "sources")]
         case "hnclip.report.tables":
-            return [
-                last / f"{name}.{kind}"
-                for name in ("main", "differences", "fractions", "plugin", "efficiency", "overlap", "paper")
-                for kind in ("csv", "md", "tex")
-            ]
+            return [last / f"{name}.{kind}" for name in TABLES for kind in ("csv", "md", "tex")]
         case "hnclip.report.figures":
-            names = ("fractions", "epochs", "caption_cosines")
-            return [last / f"{name}.{kind}" for name in names for kind in ("pdf", "png")]
+            return [last / f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")]
+        case "hnclip.report.galleries":
+            return [last / f"{name}.html" for name in GALLERIES]
     raise SystemExit(f"no stub for {module}")
 
 

@@ -218,7 +218,7 @@ def test_every_key_of_the_default_is_commented():
 def test_a_benchmark_without_regions_is_named_where_a_framework_of_the_study_needs_them(config):
     del config["benchmarks"]["scenes"]["segments"]
     assert "benchmarks.scenes: framework 'goal' needs regions: name its `segments`" in message(config)
-    config["run"] = ["scales"]
+    config["run"] = ["tuned"]
     check(config, SCHEMA)  # nothing of this study needs them
     config["recipe"]["train_filter"] = "local_pairs"
     assert "benchmarks.scenes: framework 'longclip' needs regions" in message(config)
@@ -226,6 +226,8 @@ def test_a_benchmark_without_regions_is_named_where_a_framework_of_the_study_nee
 
 def test_a_benchmark_may_be_only_for_tests_and_have_no_validation(config):
     config["benchmarks"]["scenes"]["validation"] = None
+    assert "grids.tuned: infonce-tuned cannot be tuned on scenes, which has no `validation`" in message(config)
+    config["run"].remove("tuned")
     del config["benchmarks"]["scenes-long"]["train"], config["benchmarks"]["scenes-long"]["validation"]
     config["grids"]["main"]["transfer"] = ["scenes-long"]
     check(config, SCHEMA)
@@ -278,3 +280,17 @@ def test_regions_that_a_kind_does_not_know_are_not_given(config, tmp_path):
 def test_crops_of_edge_maps_need_edge_maps(config):
     del config["frameworks"]["structxlip"]["inputs"]["edges"]
     assert "frameworks.structxlip.inputs.edge_crops: crops of edge maps need `edges`" in message(config)
+
+
+def test_no_loss_tries_more_settings_than_another_may(config):
+    config["losses"]["infonce-tuned"]["scale"] = list(range(1, 9))
+    check(config, SCHEMA)
+    config["losses"]["infonce-tuned"]["scale"].append(None)
+    assert "losses.infonce-tuned: 9 settings, and each loss may try 8" in message(config)
+
+
+def test_an_audit_measures_losses_of_one_setting(config):
+    config["audit"] |= {"plain": "infonce-tuned", "boosted": "none"}
+    said = message(config)
+    assert "audit.plain: infonce-tuned is tuned; name a loss of one setting" in said
+    assert "audit.boosted: unknown loss 'none'" in said

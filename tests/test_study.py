@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from hnclip import cell as cells
+from hnclip.cell import Cell
 from hnclip.study import narrow, record, sources, user_files, weights_files
+from hnclip.study_runs import choice_record, embedded_splits
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,10 +38,10 @@ def test_the_record_lists_the_frozen_backbone_on_every_test_split(config):
 
 
 def test_a_transfer_is_evaluated_for_the_cells_of_its_grid_alone(config):
-    config["grids"]["scales"]["transfer"] = ["scenes-long"]
+    config["grids"]["tuned"]["transfer"] = ["scenes-long"]
     with_eval = [entry for entry in record(config)["cells"] if entry["eval"]]
     assert [entry["cell"] for entry in with_eval] == sorted(
-        f"tiny/scenes/longclip/{loss}/f100/s42" for loss in config["grids"]["scales"]["losses"]
+        f"tiny/scenes/longclip/infonce-tuned/f100/s{seed}" for seed in config["grids"]["tuned"]["seeds"]
     )
     assert with_eval[0]["eval"] == [f"{with_eval[0]['run']}/eval/scenes-long.parquet"]
 
@@ -72,19 +74,23 @@ def test_near_copies_are_counted_where_a_test_split_was_taken_from_the_source_th
 
 
 def test_narrow_keeps_what_the_study_uses_and_nothing_else(config):
-    config["run"] = ["scales"]
+    config["run"] = ["tuned"]
     kept = narrow(config)
     sections = ("grids", "benchmarks", "segments", "edges", "lexicons", "frameworks", "losses")
     assert {section: list(kept[section]) for section in sections} == {
-        "grids": ["scales"],
+        "grids": ["tuned"],
         "benchmarks": ["scenes"],
         "segments": [],
         "edges": [],
         "lexicons": [],
         "frameworks": ["longclip"],
-        "losses": ["infonce-s17", "infonce-s33", "infonce-s50", "infonce-s100"],
+        "losses": ["infonce-tuned"],
     }
-    assert record(kept)["cells"] == record(config)["cells"]
+    assert record(kept)["cells"] == record(config)["cells"] and "audit" not in kept and "tuning" in kept
+    config["run"] = ["main"]
+    assert "tuning" not in narrow(config)
+    config["grids"]["main"] |= {"audit": True, "losses": ["margin"]}
+    assert list(narrow(config)["losses"]) == ["infonce", "hn", "margin"] and "audit" in narrow(config)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +102,8 @@ def test_narrow_keeps_what_the_study_uses_and_nothing_else(config):
     ],
 )
 def test_narrow_keeps_the_inputs_of_the_frameworks_with_the_backbone_that_matches(config, framework, used):
-    config["run"] = ["scales"]
-    config["grids"]["scales"]["frameworks"] = [framework]
+    config["run"] = ["tuned"]
+    config["grids"]["tuned"]["frameworks"] = [framework]
     config["backbones"]["other"] = config["backbones"]["tiny"]
     config["segments"]["given"]["backbone"] = "other"
     kept = narrow(config)
@@ -110,7 +116,7 @@ def test_the_file_that_regions_are_read_from_is_a_source(config, tmp_path):
     path.write_text("[]")
     config["segments"]["given"] = {"kind": "json", "backbone": "tiny", "options": {"path": str(path)}}
     assert str(path) in sources(config)["files"]
-    config["run"] = ["scales"]
+    config["run"] = ["tuned"]
     assert str(path) not in sources(config)["files"]
 
 
@@ -155,3 +161,35 @@ def test_the_sources_hash_the_files_that_the_study_uses(config, tmp_path):
 def test_weights_for_open_clip_are_a_tag_or_a_file(config, pretrained, file):
     config["backbones"]["big"] = {"kind": "open_clip", "model": "ViT-B-16", "pretrained": pretrained}
     assert weights_files(config, "big") == ([pretrained] if file else [])
+
+
+def test_a_tuned_loss_waits_for_one_choice_made_from_all_its_settings(config):
+    found = record(config)
+    (choice,) = found["choices"]
+    assert choice["of"] == ["tiny", "scenes", "longclip", "infonce-tuned", 100]
+    assert choice["path"] == "results/scenes/choices/tiny/scenes/longclip/infonce-tuned/f100.json"
+    names = [f"infonce-tuned-scale{scale}" for scale in (17, 33, 50, 100)]
+    assert [entry["cell"] for entry in choice["cells"]] == [f"tiny/scenes/longclip/{name}/f100/s41" for name in names]
+    waiting = [entry["cell"] for entry in found["cells"] if entry.get("choice") == choice["path"]]
+    assert waiting == [f"tiny/scenes/longclip/infonce-tuned/f100/s{seed}" for seed in (42, 43, 44)]
+    assert not {entry["cell"] for entry in choice["cells"]} & {entry["cell"] for entry in found["cells"]}
+    wanted = choice_record(config, Cell.parse(waiting[0]))
+    assert [(s["name"], s["run"]) for s in wanted["settings"]] == [
+        (name, f"results/scenes/runs/{entry['cell']}") for name, entry in zip(names, choice["cells"], strict=True)
+    ]
+    assert (wanted["target"], wanted["seed"]) == ("scenes/validation", 41)
+
+
+def test_cells_whose_grid_asks_for_it_are_embedded_and_audited(config):
+    config["grids"]["shown"] |= {"audit": True, "transfer": ["scenes-long"], "losses": ["hn"]}
+    found, run = record(config), "results/scenes/runs/tiny/scenes/longclip/hn/f100/s42"
+    assert found["audits"] == [{"cell": "tiny/scenes/longclip/hn/f100/s42", "path": f"{run}/audit.parquet"}]
+    assert [entry["path"] for entry in found["cell_embeddings"]] == [
+        f"{run}/embeddings/{name}.parquet" for name in ("scenes", "scenes-long")
+    ]
+    cell = Cell.parse(found["audits"][0]["cell"])
+    names = {name: [s["name"] for s in embedded_splits(config, cell, name)["splits"]] for name in config["benchmarks"]}
+    assert names == {
+        "scenes": ["scenes/train", "scenes/test", "scenes/unseen"],
+        "scenes-long": ["scenes-long/test"],
+    }

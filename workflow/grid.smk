@@ -17,11 +17,11 @@ from hnclip import cell as cells  # noqa: E402
 from hnclip import check as checks  # noqa: E402
 from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
+from hnclip import study_runs  # noqa: E402
+from hnclip import tuning  # noqa: E402
 from hnclip.plan.memory import SAM, megabytes  # noqa: E402
 from hnclip.data import prepare, sources  # noqa: E402
-
-TABLES = ("main", "differences", "fractions", "plugin", "efficiency", "overlap", "paper")
-FIGURES = ("fractions", "epochs", "caption_cosines")
+from hnclip.report.contents import FIGURES, GALLERIES, TABLES  # noqa: E402
 
 # `python` in a job is the interpreter that runs Snakemake (or that of its conda environment), and it finds hnclip.
 os.environ.update(
@@ -196,6 +196,51 @@ def cell_threads(wildcards):
     return cells.resolve(config, parsed(wildcards))["recipe"]["threads"]
 
 
+def tuned(chosen):
+    """The pattern of the cells whose loss takes its setting from a choice, or else of all others."""
+    names = [re.escape(name) for name, entry in config["losses"].items() if tuning.is_tuned(entry)]
+    among = "|".join(names) or "(?!)"
+    loss = f"(?:{among})" if chosen else f"(?!(?:{among})/){NAME}"
+    return rf"{NAME}/{NAME}/{NAME}/{loss}/f\d{{3}}/s\d+"
+
+
+def choice_record(wildcards):
+    """What the choice of a tuned loss's setting depends on, beside the runs of its settings."""
+    return canonical(study_runs.choice_record(config, choosing(wildcards)))
+
+
+def choosing(wildcards):
+    """The tuned cell, with the seed of the choice, whose setting is chosen."""
+    return cells.Cell.parse(f"{wildcards.tuned}/s{config['tuning']['seed']}")
+
+
+def choice_inputs(wildcards):
+    """The logs of every setting's run, and the records of what trained them."""
+    runs = [cells.run_folder(config, cell) for cell in cells.setting_cells(config, choosing(wildcards)).values()]
+    return [f"{run}/{name}" for run in runs for name in ("log.parquet", "run.json")]
+
+
+def choice_file(wildcards):
+    return cells.choice_path(config, parsed(wildcards))
+
+
+def audit_record(wildcards):
+    """What an audit of gradients measures, and how often."""
+    chosen = config["audit"]
+    entries = {side: config["losses"][chosen[side]] for side in ("plain", "boosted")}
+    return canonical({**chosen, **entries})
+
+
+def embedded_record(wildcards):
+    return canonical(study_runs.embedded_splits(config, parsed(wildcards), wildcards.benchmark))
+
+
+def embedded_inputs(wildcards):
+    """The splits of a benchmark whose embeddings by this cell are kept."""
+    splits = study_runs.embedded_splits(config, parsed(wildcards), wildcards.benchmark)["splits"]
+    return [path for split in splits for key, path in split.items() if key != "name"]
+
+
 def target_record(wildcards):
     """The test splits of a benchmark, as a cell of this backbone reads them."""
     names = cells.test_splits(config, wildcards.benchmark)
@@ -232,6 +277,8 @@ def collected(wildcards):
     files += sorted({path for cell in cells.grid(config) for path in cells.input_paths(config, cell).values()})
     record = studies.record(config)
     files += sorted({path for said in ("near", "downloads") for by in record[said].values() for path in by.values()})
+    files += [entry["path"] for entry in record["choices"]]
+    files += [f"{entry['run']}/run.json" for choice in record["choices"] for entry in choice["cells"]]
     return files + [entry["ranks"] for entry in record["zero_shot"]] + cell_results()
 
 
@@ -247,15 +294,25 @@ def cell_results():
     return files
 
 
-def embeddings(wildcards):
-    return [entry["path"] for entry in studies.record(config)["embeddings"]]
+def drawn_from(wildcards):
+    """What tables, figures and galleries show beside the collected ranks: embeddings, manifests, audits."""
+    record = studies.record(config)
+    kinds = ("embeddings", "cell_embeddings", "audits", "captions", "choices")
+    files = [entry["path"] for kind in kinds for entry in record[kind]]
+    return files + sorted(record["manifests"].values())
 
 
 def results():
     """The tables and figures that a study ends with."""
     folder = cells.study_folder(config)
     tables = [f"{folder}/tables/{name}.{kind}" for name in TABLES for kind in ("csv", "md", "tex")]
-    return tables + [f"{folder}/figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")]
+    figures = [f"{folder}/figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")]
+    return tables + figures + [f"{folder}/galleries/{name}.html" for name in GALLERIES]
+
+
+def labels(entry, kind):
+    """How an item is called in the list of the HTML report."""
+    return {"shows": entry.label, "as": kind, "in the paper": entry.number or "–"}
 
 
 NAME = "[A-Za-z0-9][A-Za-z0-9_-]*"

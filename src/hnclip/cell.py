@@ -1,10 +1,11 @@
 """The grid of training cells, their paths, and what each depends on. Standard library only."""
 
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
 from itertools import product
 from typing import Any
 
-from hnclip import inputs
+from hnclip import inputs, tuning
 
 Config = dict[str, Any]
 
@@ -40,6 +41,37 @@ class Cell:
 def grid(config: Config) -> set[Cell]:
     """The cells of every grid that the study runs; a cell that two grids share is one cell."""
     return {Cell(*values) for name in config["run"] for values in product(*_axes(config, name))}
+
+
+def marked(config: Config, key: str) -> set[Cell]:
+    """The cells of the running grids that ask for this: `audit` or `embed`."""
+    return grid({**config, "run": [name for name in config["run"] if config["grids"][name].get(key)]})
+
+
+def setting_cells(config: Config, cell: Cell) -> dict[str, Cell]:
+    """The cells that decide at which setting this one is trained, by the setting's name; none of an untuned loss."""
+    entry = config["losses"].get(cell.loss, {})
+    if not tuning.is_tuned(entry):
+        return {}
+    seed = config["tuning"]["seed"]
+    return {name: replace(cell, loss=name, seed=seed) for name in tuning.settings(cell.loss, entry)}
+
+
+def trained(config: Config) -> set[Cell]:
+    """Every cell that the study trains: those of its grids, and those that choose the settings of tuned losses."""
+    found = grid(config)
+    return found | {setting for cell in found for setting in setting_cells(config, cell).values()}
+
+
+def choices(cells: Iterable[Cell], config: Config) -> set[Cell]:
+    """One cell for each choice of a setting that these cells wait for: theirs with the seed of the choice."""
+    seed = config.get("tuning", {}).get("seed", 0)
+    return {replace(cell, seed=seed) for cell in cells if setting_cells(config, cell)}
+
+
+def choice_path(config: Config, cell: Cell) -> str:
+    """The record of how the setting of this tuned cell was chosen; one for all seeds."""
+    return f"{study_folder(config)}/choices/{str(cell).rpartition('/')[0]}.json"
 
 
 def targets(config: Config, cell: Cell) -> list[str]:
@@ -168,11 +200,11 @@ def input_paths(config: Config, cell: Cell) -> dict[str, str]:
 
 def needs_embeddings(config: Config, cell: Cell) -> bool:
     """True where the loss reads the frozen backbone's embeddings of the training captions."""
-    return config["losses"][cell.loss].get("boost") == "frozen"
+    return tuning.entry_of(config["losses"], cell.loss).get("boost") == "frozen"
 
 
 def resolve(config: Config, cell: Cell) -> Config:
-    """What this cell depends on and nothing else; the record its training reads."""
+    """What this cell depends on and nothing else; the record its training reads, of a tuned loss once it is settled."""
     benchmark = config["benchmarks"][cell.train]
     framework = {key: value for key, value in config["frameworks"][cell.framework].items() if key != "recipe"}
     validation = benchmark.get("validation")
@@ -192,7 +224,7 @@ def resolve(config: Config, cell: Cell) -> Config:
         "fraction": cell.fraction,
         "backbone": config["backbones"][cell.backbone],
         "framework": framework,
-        "loss": config["losses"][cell.loss],
+        "loss": tuning.entry_of(config["losses"], cell.loss),
         "recipe": recipe_of(config, cell),
         "data": data,
     }

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from hnclip import frameworks
+from hnclip import frameworks, tuning
 from hnclip.cell import Config, all_splits, parse_overlap
 from hnclip.check_inputs import input_problems
 from hnclip.check_sources import source_problems
@@ -171,12 +171,31 @@ def _entries(config: Config) -> Iterator[str]:
             yield f"losses.{name}: boost {entry['boost']!r} needs its strength, 'gamma'"
         if entry["boost"] == "none" and "gamma" in entry:
             yield f"losses.{name}.gamma: there is no boost that reads it"
+    yield from _tuned(config)
     for name, entry in config["benchmarks"].items():
         train, validation = entry.get("train"), entry.get("validation")
         if train is not None and train in [validation, *entry["test"]]:
             yield f"benchmarks.{name}: split {train!r} is trained on and evaluated on"
         elif validation in entry["test"]:
             yield f"benchmarks.{name}: split {validation!r} is tested on, and choices are made on it"
+
+
+def _tuned(config: Config) -> Iterator[str]:
+    """Tuned losses with too many settings, or trained where nothing can be chosen; audits of losses that are unknown."""
+    for name, entry in config["losses"].items():
+        if tuning.is_tuned(entry) and len(found := tuning.settings(name, entry)) > tuning.MOST:
+            yield f"losses.{name}: {len(found)} settings, and each loss may try {tuning.MOST}, so that chances are equal"
+    for grid in (name for name in config["run"] if name in config["grids"]):
+        axes = config["grids"][grid]
+        tuned = [name for name in axes["losses"] if tuning.is_tuned(config["losses"].get(name, {}))]
+        for train in (name for name in axes["train"] if tuned and name in config["benchmarks"]):
+            if not config["benchmarks"][train].get("validation"):
+                yield f"grids.{grid}: {', '.join(tuned)} cannot be tuned on {train}, which has no `validation` split"
+    for side in ("plain", "boosted"):
+        if (name := config["audit"][side]) not in config["losses"]:
+            yield f"audit.{side}: " + unknown("loss", name, config["losses"])
+        elif tuning.is_tuned(config["losses"][name]):
+            yield f"audit.{side}: {name} is tuned; name a loss of one setting"
 
 
 def _overlaps(config: Config) -> Iterator[str]:

@@ -15,6 +15,8 @@ from hnclip.cell import Cell, Config
 from hnclip.command import run
 from hnclip.store import read_json, write_json
 from hnclip.study_data import data_files
+from hnclip.study_runs import runs
+from hnclip.tuning import is_tuned
 
 # The key under which a kind of backbone names a file.
 WEIGHTS_KEYS = {"checkpoint": "weights", "longclip": "weights", "open_clip": "pretrained"}
@@ -32,12 +34,16 @@ def narrow(config: Config) -> Config:
         "losses": {name for axes in grids.values() for name in axes["losses"]},
         **_used_inputs(config, grids),
     }
+    audited = any(axes.get("audit") for axes in grids.values())
+    used["losses"] |= {config["audit"][side] for side in ("plain", "boosted")} if audited else set()
     used["backbones"] |= {config["segments"][name]["backbone"] for name in used["segments"] & set(config["segments"])}
     kept = {
         section: {name: entry for name, entry in config[section].items() if name in names}
         for section, names in used.items()
     }
-    return {**config, **kept}
+    needed = {"audit": audited, "tuning": any(is_tuned(entry) for entry in kept["losses"].values())}
+    unused = [section for section, wanted in needed.items() if not wanted]
+    return {section: value for section, value in {**config, **kept}.items() if section not in unused}
 
 
 def _used_inputs(config: Config, grids: Config) -> dict[str, set[str]]:
@@ -132,24 +138,17 @@ def _sha256_of(path: str, mtime: int, size: int) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def eval_paths(config: Config, cell: Cell) -> list[str]:
-    """The ranks of a cell on the benchmarks that it was not trained on."""
-    return [f"{cells.run_folder(config, cell)}/eval/{name}.parquet" for name in cells.targets(config, cell)]
-
-
 def record(config: Config, files: dict[str, str] | None = None) -> dict[str, Any]:
     """The config, the user's files, each cell's folder and files, the frozen backbones' ranks and embeddings, the data.
 
-    The last are manifests, for images that are both trained and tested on, and licences of what was downloaded.
+    Beside them how tuned losses came to their settings, embeddings by trained cells, and audits of gradients. The data
+    are manifests, for images that are both trained and tested on, and licences of what was downloaded.
     """
     frozen = evaluated(config)
     return {
         "config": config,
         "files": files or {},
-        "cells": [
-            {"cell": str(cell), "run": cells.run_folder(config, cell), "eval": eval_paths(config, cell)}
-            for cell in sorted(cells.grid(config))
-        ],
+        **runs(config),
         "zero_shot": [{**split, "ranks": cells.zero_shot_path(**split)} for split in frozen],
         "embeddings": [{**split, "path": cells.embeddings_path(**split)} for split in frozen],
         **data_files(config, list(narrow(config)["benchmarks"])),

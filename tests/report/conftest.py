@@ -1,6 +1,7 @@
 """A made-up study on disk: ranks drawn from a seed, logs, run records, embeddings; no model is trained."""
 
 import hashlib
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy
@@ -8,9 +9,10 @@ import pandas
 import pytest
 
 from hnclip import store
-from hnclip.cell import Cell, grid, resolve
+from hnclip.cell import Cell, choices, grid, resolve, setting_cells
 from hnclip.report.collect import collect
 from hnclip.report.load import Study, read_study
+from hnclip.tuning import entry_of, settle
 
 LOSSES = {
     "infonce": {"base": "infonce", "boost": "none"},
@@ -18,9 +20,11 @@ LOSSES = {
     "infonce-s100": {"base": "infonce", "boost": "none", "scale": 100},
     "hn": {"base": "infonce", "boost": "captions", "gamma": 0.5},
     "margin": {"base": "infonce", "boost": "matched", "gamma": 0.5},
+    "infonce-tuned": {"base": "infonce", "boost": "none", "scale": [None, 17, 100]},
 }
 # The share of queries found at rank 0, from which a cell's ranks are drawn.
 SKILL = {"infonce": 0.40, "infonce-s17": 0.45, "infonce-s100": 0.25, "hn": 0.47, "margin": 0.43, "none": 0.20}
+SKILL["infonce-tuned"] = 0.46
 FRAMEWORK_SKILL = {"longclip": 0.0, "hnclip": 0.02, "finelip": -0.05}
 # Pairs a second, bytes of the training process, trained parameters.
 COSTS = {"longclip": (80.0, 900, 1000), "hnclip": (40.0, 950, 1000), "finelip": (20.0, 1200, 1500)}
@@ -91,11 +95,13 @@ def made_config(**changes) -> dict:
     }
     grids["main"]["seeds"], grids["scales"]["seeds"], grids["fractions"]["seeds"] = [1, 2, 3], [1], [1]
     grids["scales"]["losses"] = ["infonce-s17", "infonce-s100", "margin"]
+    grids["tuned"] = grids["scales"] | {"losses": ["infonce-tuned"], "seeds": [1, 2, 3]}
     grids["third"] = grids["main"] | {"frameworks": ["finelip"], "losses": ["infonce", "hn"], "seeds": [1, 2]}
     config = {
         "study": "made",
-        "run": ["main", "third", "scales", "fractions"],
+        "run": ["main", "third", "scales", "tuned", "fractions"],
         "grids": grids,
+        "tuning": {"seed": 9},
         "backbones": {"tiny": {"kind": "starter", "context": 248, "tokenizer": "clip", "transform": TRANSFORM}},
         "recipe": {"epochs": EPOCHS, "batch": 16, "lr": 0.0001, "betas": [0.9, 0.98]},
         "benchmarks": {
@@ -112,14 +118,16 @@ def made_config(**changes) -> dict:
 def made_study(root: Path, config: dict, families: int = 16, size: int = 4) -> Path:
     """Write everything that `collect` reads under `root`; the path of study.json."""
     targets = [f"scenes/{split}" for split in config["benchmarks"]["scenes"]["test"]]
-    cells = []
+    made, cells = made_choices(root, config), []
     for cell in sorted(grid(config)):
         run = root / "runs" / str(cell)
+        choice = next((path for of, path in made.items() if of == astuple(cell)[:5]), None)
+        config_of_cell = settle(resolve(config, cell), store.read_json(choice)) if choice else resolve(config, cell)
         ranks = pandas.concat([made_ranks(cell, target, families, size) for target in targets])
         store.write_rows(run / "ranks.parquet", rescored(ranks) if cell.framework == "finelip" else ranks)
         store.write_rows(run / "log.parquet", made_log(cell, ["scenes/validation", *targets]))
-        store.write_json(run / "run.json", made_run(cell) | {"config": resolve(config, cell)})
-        cells.append({"cell": str(cell), "run": str(run), "eval": []})
+        store.write_json(run / "run.json", made_run(cell) | {"config": config_of_cell})
+        cells.append({"cell": str(cell), "run": str(run), "eval": []} | ({"choice": choice} if choice else {}))
     zero_shot, embeddings = [], []
     for target in targets:
         split = target.split("/")[1]
@@ -138,8 +146,37 @@ def made_study(root: Path, config: dict, families: int = 16, size: int = 4) -> P
         write_manifest(Path(manifests[f"scenes/{split}"]), [f"{split}-{number}" for number in range(families * size)])
     record = {"config": config, "cells": cells, "zero_shot": zero_shot, "embeddings": embeddings}
     record |= {"manifests": manifests, "downloads": {}, "near": {}}
+    record |= {"choices": choice_entries(root, config, made), "cell_embeddings": [], "audits": [], "captions": []}
     store.write_json(root / "study.json", record)
     return root / "study.json"
+
+
+def made_choices(root: Path, config: dict) -> dict[tuple, str]:
+    """Write the choice of every tuned loss of the grids, with its settings' runs; the paths by what was chosen."""
+    made = {}
+    for cell in sorted(choices(grid(config), config)):
+        tried = []
+        for name, each in setting_cells(config, cell).items():
+            score = SKILL.get(f"infonce-s{entry_of(config['losses'], name).get('scale')}", SKILL["infonce"])
+            entry = entry_of(config["losses"], name)
+            tried.append({"name": name, "entry": entry, "t2i_r1": score, "i2t_r1": score, "mean": score})
+            run = root / "runs" / str(each)
+            store.write_json(run / "run.json", made_run(each) | {"config": resolve(config, each)})
+        choice = {"loss": cell.loss, "seed": cell.seed, "target": "scenes/validation", "settings": tried}
+        choice["chosen"] = max(tried, key=lambda setting: setting["mean"])["name"]
+        path = root / "choices" / f"{cell.framework}-{cell.loss}-{cell.fraction}.json"
+        store.write_json(path, choice)
+        made[astuple(cell)[:5]] = str(path)
+    return made
+
+
+def choice_entries(root: Path, config: dict, made: dict[tuple, str]) -> list[dict]:
+    entries = []
+    for of, path in made.items():
+        tried = setting_cells(config, Cell(*of, seed=0)).values()
+        entries.append({"of": list(of), "path": path})
+        entries[-1]["cells"] = [{"cell": str(each), "run": str(root / "runs" / str(each))} for each in tried]
+    return entries
 
 
 def write_manifest(path: Path, ids: list[str], contents: list[str] | None = None) -> None:

@@ -9,7 +9,6 @@ import yaml
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "workflow" / "report"
 pytestmark = pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # docutils from 0.22 on
-CHOSEN = "plain, scale chosen on validation"
 
 
 def rendered(name: str, **changes) -> str:
@@ -28,25 +27,6 @@ def test_every_caption_is_sound_and_names_the_study(name):
     assert "results/lorem/" in text and "{" not in text and "system-message" not in text
 
 
-@pytest.mark.parametrize("name", ["workflow.rst", "main_table.rst"])
-def test_the_chosen_scale_is_explained_only_where_the_study_has_fixed_scales(name):
-    assert CHOSEN in rendered(name, run=["main", "scales"])
-    assert CHOSEN not in rendered(name, run=["main"])
-
-
-@pytest.mark.parametrize("name", ["workflow.rst", "main_table.rst"])
-def test_nothing_is_chosen_without_a_validation_split(name):
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    scenes = config["benchmarks"]["scenes"] | {"validation": None}
-    assert CHOSEN not in rendered(name, run=["main", "scales"], benchmarks=config["benchmarks"] | {"scenes": scenes})
-
-
-def test_a_boost_at_a_fixed_scale_is_no_scale_to_choose():
-    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    losses = config["losses"] | {"hn": config["losses"]["hn"] | {"scale": 50}}
-    assert CHOSEN not in rendered("workflow.rst", run=["main"], losses=losses)
-
-
 def test_the_first_page_says_where_the_numbers_are():
     text = rendered("workflow.rst")
     for words in ("Tables", "main.md", "differences.md", "fractions.md", "results/scenes/tables"):
@@ -54,7 +34,7 @@ def test_the_first_page_says_where_the_numbers_are():
 
 
 def test_a_study_of_one_fraction_says_so_beside_the_empty_figure():
-    assert "the figure is empty" in rendered("fractions.rst", run=["main", "scales"])
+    assert "the figure is empty" in rendered("fractions.rst", run=["main", "frameworks"])
     whole = rendered("fractions.rst", run=["main", "fractions"])
     assert "the figure is empty" not in whole and "95 % intervals" in whole
 

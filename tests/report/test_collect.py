@@ -16,7 +16,7 @@ from hnclip.report.config_check import differences
 from hnclip.report.load import read_study
 from hnclip.report.notes import protocol_notes
 
-DATA = {"manifests": {}, "downloads": {}, "near": {}}
+DATA = {"manifests": {}, "downloads": {}, "near": {}, "choices": []}
 
 
 def change_run(study_json: Path, loss: str, **changes) -> None:
@@ -33,7 +33,7 @@ def test_every_row_carries_its_cell(study):
     assert list(study.ranks.columns[:6]) == columns == list(study.epochs.columns[:6])
     zero_shot = study.ranks[study.ranks["framework"] == "zero_shot"]
     assert set(zero_shot["loss"]) == {"none"} and set(zero_shot["fraction"]) == {0} and set(zero_shot["train"]) == {""}
-    assert len(zero_shot) == 2 * 2 * 64 and len(study.runs) == 12 + 4 + 3 + 6
+    assert len(zero_shot) == 2 * 2 * 64 and len(study.runs) == 12 + 4 + 3 + 3 + 6
     assert set(study.epochs["epoch"]) == {0, 1, 2, 3} and "scenes/validation" in set(study.epochs["target"])
 
 

@@ -52,7 +52,7 @@ def two_sets(folder, kinds: tuple[str, str], tested: list[str], contents: list[s
     files = {"a/train": "train", "a/test": "test", "b/test": "b"}
     manifests = {split: str(folder / f"{name}.parquet") for split, name in files.items()}
     downloads = {name: {kind: "none"} for name, kind in zip("ab", kinds, strict=True) if kind}
-    return {"config": config, "manifests": manifests, "downloads": downloads, "near": {}}
+    return {"config": config, "manifests": manifests, "downloads": downloads, "near": {}, "choices": []}
 
 
 @pytest.mark.parametrize(
@@ -191,21 +191,3 @@ def test_rotated_pictures_are_said(study):
     config["backbones"]["other"] = tiny
     config["grids"] = {name: grid | {"backbones": ["tiny", "other"]} for name, grid in config["grids"].items()}
     assert " for tiny; the compared" in exif_notes(dataclasses.replace(study, config=config))[0]
-
-
-@pytest.mark.parametrize("without", [{"validation": None}, {}])
-def test_without_a_validation_split_no_scale_is_chosen_and_the_report_says_why(study, tmp_path, without):
-    scenes = {key: value for key, value in study.config["benchmarks"]["scenes"].items() if key != "validation"}
-    config = study.config | {"benchmarks": {"scenes": scenes | without}}
-    epochs = study.epochs[study.epochs["target"] != "scenes/validation"]
-    blind = dataclasses.replace(study, config=config, epochs=epochs)
-    said = "No scale is chosen for scenes: without a validation split there is nothing to choose on, and no choice is"
-    for make in (main_table, difference_table):
-        tables, _ = make(blind)
-        assert "scale chosen" not in str([table.rows for table in tables])
-        assert all(any(note.startswith(said) for note in table.notes) for table in tables)
-    assert said in summary(blind, tmp_path) and "scale chosen" not in summary(blind, tmp_path)
-    assert said not in markdown(main_table(study)[0])
-    assert [list(line.get_xdata()) for line in draw_epochs(blind).axes[0].lines if line.get_linewidth() > 1] == [
-        [0, 1, 2, 3, 4]
-    ] * 5

@@ -9,7 +9,7 @@ from hnclip.report.difference_table import difference_table
 from hnclip.report.efficiency_table import efficiency_table
 from hnclip.report.fraction_table import fraction_table
 from hnclip.report.main_table import main_table
-from hnclip.report.methods import Setting, chosen_plain, methods, rescored, setting_words, settings
+from hnclip.report.methods import Setting, methods, rescored, setting_words, settings
 from hnclip.report.plugin_table import plugin_table
 from hnclip.report.writer import markdown
 
@@ -53,7 +53,7 @@ def test_no_other_table_knows_them(study, without, make):
 
 def test_they_make_no_method_setting_or_size_of_their_own(study, without):
     assert settings(study) == settings(without) and methods(study, FINELIP) == methods(without, FINELIP)
-    assert study.sizes == without.sizes and chosen_plain(study, FINELIP) is None
+    assert study.sizes == without.sizes
     assert [(m.loss, m.scoring) for m in rescored(study, methods(study, FINELIP))] == [
         ("infonce", "tokens"),
         ("hn", "tokens"),

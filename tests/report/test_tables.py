@@ -6,11 +6,12 @@ import pandas
 import pytest
 
 from hnclip.report import estimates
+from hnclip.report.contents import TABLES
 from hnclip.report.difference_table import difference_table
 from hnclip.report.format import percent, signed, with_interval
 from hnclip.report.fraction_table import fraction_table
 from hnclip.report.main_table import main_table
-from hnclip.report.methods import BOOSTS, Setting, chosen_plain, kind_of, label_of, methods, scale_words
+from hnclip.report.methods import KINDS, Setting, kind_of, label_of, methods
 from hnclip.report.tables import write_tables
 from hnclip.report.writer import markdown
 
@@ -46,7 +47,7 @@ def test_mean_of_directions_is_their_mean(study):
     assert (score["mean"] - (score["t2i"] + score["i2t"]) / 2).abs().max() < 1e-9
 
 
-def test_main_rows_in_order_with_the_chosen_scale(study):
+def test_main_rows_in_order_with_the_tuned_loss(study):
     tables, _ = main_table(study)
     assert [table.title.split()[2].rstrip(",") for table in tables] == ["scenes/test", "scenes/unseen"]
     assert [tuple(row[:3]) for row in tables[0].rows] == [
@@ -54,9 +55,9 @@ def test_main_rows_in_order_with_the_chosen_scale(study):
         ("longclip", "plain", "3"),
         ("longclip", "plain, s = 17", "1"),
         ("longclip", "plain, s = 100", "1"),
-        ("longclip", "plain, scale chosen on validation", "1"),
         ("longclip", "boosted, γ = 0.5", "3"),
-        ("longclip", "constant margin, γ = 0.5", "1"),
+        ("longclip", "matched margin, γ = 0.5", "1"),
+        ("longclip", "plain, tuned (s = 17)", "3"),
         ("hnclip", "plain", "3"),
         ("hnclip", "boosted, γ = 0.5", "3"),
         ("finelip", "plain", "2"),
@@ -65,39 +66,31 @@ def test_main_rows_in_order_with_the_chosen_scale(study):
         ("finelip, re-ranked by tokens (0.8 / 0.2)", "boosted, γ = 0.5", "2"),
     ]
     notes = " ".join(tables[0].notes)
-    assert "s = 17 (infonce-s17) for longclip" in notes and "64 captions search 64 images" in notes
+    assert "with seed 9; that seed stands in no row" in notes and "64 captions search 64 images" in notes
     assert "Last epoch" in notes and "Ties count against" in notes and "16 families" in notes
 
 
-def test_the_scale_is_chosen_on_validation_at_the_last_epoch_and_never_on_test(study):
-    """infonce-s17 is best on validation at the end; another scale made best on tests or earlier must not win."""
-    assert chosen_plain(study, LONGCLIP).loss == "infonce-s17"
-    epochs = study.epochs.copy()
-    tempting = (epochs["loss"] == "infonce-s100") & ((epochs["target"] != "scenes/validation") | (epochs["epoch"] < 3))
-    epochs.loc[tempting, ["t2i_r1", "i2t_r1"]] = 0.99
-    assert chosen_plain(dataclasses.replace(study, epochs=epochs), LONGCLIP).loss == "infonce-s17"
-    best = (epochs["loss"] == "infonce") & (epochs["target"] == "scenes/validation") & (epochs["epoch"] == 3)
-    epochs.loc[best, ["t2i_r1", "i2t_r1"]] = 0.9
-    chosen = chosen_plain(dataclasses.replace(study, epochs=epochs), LONGCLIP)
-    assert chosen.loss == "infonce" and scale_words(study, chosen) == "the learned scale"
-
-
-def test_no_choice_of_scale_where_there_is_one_scale(study):
-    assert chosen_plain(study, Setting("tiny", "scenes", "hnclip")) is None
+def test_a_tuned_method_is_named_by_the_setting_that_was_chosen(study):
+    tuned = [method for method in methods(study, LONGCLIP) if method.tuned]
+    assert [(m.loss, m.kind, m.label) for m in tuned] == [("infonce-tuned", "plain", "plain, tuned (s = 17)")]
+    (key,) = study.choices
+    learned = {**study.choices[key], "chosen": "infonce-tuned-scalelearned"}
+    other = dataclasses.replace(study, choices={key: learned})
+    assert [m.label for m in methods(other, LONGCLIP) if m.tuned] == ["plain, tuned (learned s)"]
 
 
 def test_differences_are_paired_over_shared_seeds(study):
     _, rows = difference_table(study)
     here = rows[(rows["target"] == "scenes/test") & (rows["framework"] == "longclip")].set_index(["a", "b"])
-    assert list(here.index) == [("hn", "infonce"), ("margin", "infonce"), ("hn", "margin"), ("hn", "infonce-s17")]
+    assert list(here.index) == [("hn", "infonce"), ("margin", "infonce"), ("hn", "margin"), ("hn", "infonce-tuned")]
 
     def mean(loss, seeds):
         both = (share(study, 1, "scenes/test", d, "longclip", loss, seeds) for d in ("t2i", "i2t"))
         return sum(both) / 2
 
-    for (a, b), seeds in {("hn", "infonce"): (1, 2, 3), ("hn", "margin"): (1,), ("hn", "infonce-s17"): (1,)}.items():
-        assert here.loc[(a, b), "points"] == pytest.approx(mean(a, seeds) - mean(b, seeds), abs=1e-9)
-        assert here.loc[(a, b), "seeds"] == len(seeds)
+    for other, seeds in {"infonce": (1, 2, 3), "margin": (1,), "infonce-tuned": (1, 2, 3)}.items():
+        assert here.loc[("hn", other), "points"] == pytest.approx(mean("hn", seeds) - mean(other, seeds), abs=1e-9)
+        assert here.loc[("hn", other), "seeds"] == len(seeds)
 
 
 @pytest.mark.parametrize(
@@ -150,19 +143,33 @@ def test_few_images_are_said_under_every_table(study, lone_study):
     assert "has 29 images, so one query" in " ".join(main_table(dataclasses.replace(study, ranks=few))[0][0].notes)
 
 
-def test_labels_and_kinds():
-    plain = {"base": "infonce", "boost": "none"}
-    assert (kind_of(plain), kind_of(plain | {"scale": 17})) == ("plain", "scale")
-    assert kind_of({"base": "siglip", "boost": "none"}) == "other" == kind_of(plain | {"smoothing": 0.1})
-    scaled = {boost: {"base": "infonce", "boost": boost, "gamma": 0.5, "scale": 50} for boost in BOOSTS}
-    assert {label_of("odd", entry) for entry in scaled.values()} == {
-        "boosted, γ = 0.5, s = 50",
-        "constant margin, γ = 0.5, s = 50",
-        "boosted, frozen Ḡ, γ = 0.5, s = 50",
-    }
-    assert {boost: kind_of(entry) for boost, entry in scaled.items()} == BOOSTS
-    assert label_of("frozen", {"base": "infonce", "boost": "frozen", "gamma": 0.5}) == "boosted, frozen Ḡ, γ = 0.5"
-    assert label_of("odd", {"base": "siglip", "boost": "none"}) == "odd"
+PLAIN = {"base": "infonce", "boost": "none"}
+CAPTIONS = {"base": "infonce", "boost": "captions", "gamma": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "label"),
+    [
+        ("plain", PLAIN, "plain"),
+        ("scale", PLAIN | {"scale": 17}, "plain, s = 17"),
+        ("plain", PLAIN | {"scale": [17, None]}, None),
+        ("boosted", CAPTIONS, "boosted, γ = 0.5"),
+        ("boosted", CAPTIONS | {"gamma": [0.25, 0.5]}, None),
+        ("opposite", CAPTIONS | {"gamma": -0.5}, "opposite sign, γ = -0.5"),
+        ("frozen", CAPTIONS | {"boost": "frozen", "scale": 50}, "boosted, frozen Ḡ, γ = 0.5, s = 50"),
+        ("constant", PLAIN | {"boost": "constant", "margin": 0.42}, "constant margin, m = 0.42"),
+        ("smoothing", PLAIN | {"label_smoothing": 0.1}, "label smoothing, smoothing = 0.1"),
+        ("masked", PLAIN | {"mask_duplicates": True}, "duplicates masked"),
+        ("other", CAPTIONS | {"mask_duplicates": True}, "odd"),
+        ("reweighted", {"base": "reweighted", "boost": "none", "beta": 0.25}, "reweighted (HN-NCE), β = 0.25"),
+        ("other", CAPTIONS | {"base": "reweighted", "beta": 0.25}, "odd"),
+        ("sigmoid_boosted", CAPTIONS | {"base": "sigmoid", "threshold": 0.3}, "sigmoid, boosted, γ = 0.5, threshold = 0.3"),
+        ("other", {"base": "unheard", "boost": "none"}, "odd"),
+    ],
+)  # fmt: skip
+def test_labels_and_kinds(kind, entry, label):
+    assert kind_of(entry) == kind and kind in KINDS
+    assert label is None or label_of("odd", entry) == label
 
 
 def test_losses_with_the_same_words_are_told_apart(study):
@@ -173,9 +180,8 @@ def test_losses_with_the_same_words_are_told_apart(study):
 
 def test_files_are_written_in_three_formats(study, tmp_path):
     write_tables(study, tmp_path)
-    tables = ("main", "differences", "fractions", "plugin", "efficiency", "overlap", "paper")
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"{name}.{ending}" for name in tables for ending in ("csv", "md", "tex")
+        f"{name}.{ending}" for name in TABLES for ending in ("csv", "md", "tex")
     }
     rows = pandas.read_csv(tmp_path / "main.csv", keep_default_na=False)
     columns = "backbone train framework loss label scoring target direction queries gallery seeds"

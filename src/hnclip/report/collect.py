@@ -39,10 +39,11 @@ def collect(study_json: Path, out: Path) -> None:
     record = store.read_json(study_json)
     config = record["config"]
     _check_files(record)
-    check_configs(config, record["cells"])
+    tried = [entry for choice in record["choices"] for entry in choice["cells"]]
+    check_configs(config, [*record["cells"], *tried])
     runs = [_run_row(entry) for entry in record["cells"]]
     if not config.get("allow_mixed_commits", False):
-        _check_commits(runs, Path(study_json))
+        _check_commits([*runs, *map(_run_row, tried)], Path(study_json))
     ranks = [frame for entry in record["cells"] for frame in _cell_ranks(entry, config)]
     ranks += [_zero_shot_ranks(entry) for entry in record["zero_shot"]]
     check_queries(ranks)
@@ -78,13 +79,18 @@ def _run_files(entry: dict[str, Any]) -> list[str]:
     return [f"{entry['run']}/{name}" for name in ("run.json", "log.parquet", "ranks.parquet")] + entry["eval"]
 
 
+def _choice_files(choice: dict[str, Any]) -> list[str]:
+    return [choice["path"], *(f"{entry['run']}/run.json" for entry in choice["cells"])]
+
+
 def _check_files(record: dict[str, Any]) -> None:
-    lacking = [name for name in ("manifests", "downloads", "near") if name not in record]
+    lacking = [name for name in ("manifests", "downloads", "near", "choices") if name not in record]
     if lacking:
         raise ValueError(
             f"study.json is of an older version, without {', '.join(lacking)}; delete it and run `snakemake` again"
         )
     paths = [path for entry in record["cells"] for path in _run_files(entry)]
+    paths += [path for choice in record["choices"] for path in _choice_files(choice)]
     paths += [entry["ranks"] for entry in record["zero_shot"]] + list(record["manifests"].values())
     paths += [path for found in record["near"].values() for path in found.values()]
     missing = [path for path in paths if not Path(path).is_file()]

@@ -6,6 +6,7 @@ from typing import Any
 
 from hnclip import store
 from hnclip.cell import Cell, Config, resolve
+from hnclip.tuning import settle
 
 ABSENT = "(absent)"
 
@@ -23,6 +24,8 @@ def check_configs(config: Config, cells: list[dict[str, Any]]) -> None:
             problems = ["its run.json holds no `config`"]
         else:
             wanted = resolve(config, Cell.parse(entry["cell"]))
+            if "choice" in entry:
+                wanted = settle(wanted, store.read_json(entry["choice"]))
             problems = [
                 f"{key}: trained with {trained}, the study says {said}"
                 for key, trained, said in differences(record["config"], wanted)

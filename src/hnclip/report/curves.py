@@ -68,7 +68,7 @@ def _fraction_ends(study: Study, setting: Setting, target: str, lines: dict, edg
     for method, shares in lines.items():
         score = estimates.estimate(study, method, target, MEAN, fraction=shares[-1])
         if score:
-            ends.append((method.label, shares[-1], score["score"], style.COLOURS[method.kind]))
+            ends.append((method.label, shares[-1], score["score"], style.colour(method)))
     level = _zero_shot_score(study, setting.backbone, target)
     return ends + ([("zero-shot", edge, level, style.COLOURS["zero_shot"])] if level is not None else [])
 

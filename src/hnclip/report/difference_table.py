@@ -7,7 +7,7 @@ from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.format import name_columns, names, signed
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method, settings
-from hnclip.report.notes import chosen_notes, difference_notes, size_notes
+from hnclip.report.notes import difference_notes, size_notes, tuned_notes
 from hnclip.report.writer import Table
 
 COLUMNS = "backbone train framework a b a_label b_label target points low high reading seeds trained_on".split()
@@ -33,7 +33,7 @@ def difference_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
             records.append(_difference_record(a, b, target, found) | {"trained_on": seen_share(study, a.train, target)})
         header = [*columns, "loss", "minus", "points", f"{study.options.confidence:.0%} interval", "reading", "seeds"]
         notes = [*size_notes(study, target), *data_notes(study, target, [a.train for a, _ in pairs])]
-        notes += [*difference_notes(study), *chosen_notes(study)]
+        notes += [*difference_notes(study), *tuned_notes(study)]
         title = f"Differences of R@1 on {target}, points of percent, mean of both directions"
         notes = notes if rows else [_why_empty(study, pairs, target)]
         tables.append(Table(title, header, rows, notes, rules=rules, words=len(columns) + 2))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy
 
 from hnclip.report.load import ZERO_SHOT, Study, named
-from hnclip.report.methods import Method, Setting, chosen_plain, methods, rescored, settings, zero_shot
+from hnclip.report.methods import Method, Setting, methods, rescored, settings, zero_shot
 from hnclip.report.statistics import Hits, count_hits, difference, interval
 
 DIRECTIONS = ("t2i", "i2t")
@@ -20,16 +20,6 @@ def hits_of(study: Study, method: Method, target: str, direction: str, k: int, f
     return count_hits(ranks if direction == MEAN else ranks[ranks["direction"] == direction], k)
 
 
-def method_rows(study: Study, setting: Setting, fraction: int = 100) -> list[Method]:
-    """The rows of a setting in a table: its methods, with "scale chosen on validation" after the plain ones."""
-    found = methods(study, setting, fraction)
-    chosen = chosen_plain(study, setting) if fraction == 100 else None
-    if chosen is None:
-        return found
-    plain = [method for method in found if method.kind in ("plain", "scale")]
-    return [*plain, chosen, *(method for method in found if method not in plain)]
-
-
 def main_methods(study: Study) -> list[Method]:
     """Every row of the main table: each backbone's zero-shot row, then its settings' rows, re-scored ones last."""
     found = []
@@ -38,7 +28,7 @@ def main_methods(study: Study) -> list[Method]:
         if any(key[0] == backbone and key[2] == ZERO_SHOT for key in study.ranks_of):
             found.append(zero_shot(study, backbone))
         for setting in here:
-            found += [*method_rows(study, setting), *rescored(study, methods(study, setting))]
+            found += [*methods(study, setting), *rescored(study, methods(study, setting))]
     return found
 
 
@@ -68,21 +58,25 @@ def paired(
 
 
 def plain_beside(study: Study, a: Method, found: Iterable[Method]) -> list[Method]:
-    """The plain methods among `found` that `a` is compared with: those at its fixed scale, else at the learned one."""
+    """The plain methods among `found` that `a` is compared with: tuned with tuned; those at its fixed scale, else at
+    the learned one."""
+    if a.tuned:
+        return [method for method in found if method.tuned and method.kind == "plain"]
     scale = study.config["losses"][a.loss].get("scale")
     fixed = [m for m in found if m.kind == "scale" and scale and study.config["losses"][m.loss]["scale"] == scale]
-    return fixed or [method for method in found if method.kind == "plain"]
+    return fixed or [method for method in found if method.kind == "plain" and not method.tuned]
 
 
 def comparisons(study: Study, setting: Setting, fraction: int = 100) -> list[tuple[Method, Method]]:
-    """The pairs behind the study's questions: boosted and margin against plain, against each other, against plain
-    at its chosen scale. A boosted loss meets the plain one of its own scale and the margin of its own strength."""
-    found = method_rows(study, setting, fraction)
+    """The pairs behind the study's questions: boosted and margin against plain, against each other, against tuned
+    plain. A boosted loss meets the plain one of its own scale and the margin of its own strength."""
+    found = methods(study, setting, fraction)
     by_kind = {kind: [method for method in found if method.kind == kind] for kind in {m.kind for m in found}}
     boosted, margin, frozen = (by_kind.get(kind, []) for kind in ("boosted", "margin", "frozen"))
     pairs = [(a, b) for a in (*boosted, *margin, *frozen) for b in plain_beside(study, a, found)]
     pairs += [(a, b) for a in boosted for b in margin if _strength(study, a) == _strength(study, b)]
-    return pairs + [(a, b) for a in boosted for b in by_kind.get("chosen", [])]
+    tuned = [method for method in found if method.kind == "plain" and method.tuned]
+    return pairs + [(a, b) for a in boosted for b in tuned if not a.tuned]
 
 
 def _strength(study: Study, method: Method) -> tuple:

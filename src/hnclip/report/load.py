@@ -1,6 +1,6 @@
 """The collected tables of one study, and what its config says of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,8 @@ class Study:
     """A study as the report reads it: its config, one row a query and cell, one row an epoch, one row a run.
 
     overlap: one row a training set and test split, with their images in common. sources: one row a benchmark and
-    published data set that it was made from.
+    published data set that it was made from. choices: the settings tried for a tuned loss and the one chosen, by
+    (backbone, train, framework, loss, fraction). record: study.json whole, with the paths of what was made.
     """
 
     config: dict[str, Any]
@@ -41,7 +42,13 @@ class Study:
     runs: pandas.DataFrame
     overlap: pandas.DataFrame
     sources: pandas.DataFrame
-    embeddings: tuple[dict[str, str], ...]
+    choices: dict[tuple, dict[str, Any]] = field(default_factory=dict)
+    record: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def embeddings(self) -> list[dict[str, str]]:
+        """The frozen backbones' embeddings of every test split: backbone, benchmark, split, path."""
+        return self.record.get("embeddings", [])
 
     @cached_property
     def ranks_of(self) -> dict[tuple, pandas.DataFrame]:
@@ -91,7 +98,8 @@ def read_study(study_json: Path, tables: Path) -> Study:
         )
     record = store.read_json(study_json)
     frames = {name: pandas.read_parquet(path) for name, path in paths.items()}
-    return Study(record["config"], embeddings=tuple(record.get("embeddings", ())), **frames)
+    choices = {tuple(entry["of"]): store.read_json(entry["path"]) for entry in record.get("choices", [])}
+    return Study(record["config"], choices=choices, record=record, **frames)
 
 
 def named(config: dict[str, Any], *axes: str) -> list[str]:

@@ -8,7 +8,7 @@ from hnclip.report.estimates import DIRECTIONS, MEAN
 from hnclip.report.format import name_columns, names, percent, with_interval
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method
-from hnclip.report.notes import chosen_notes, interval_notes, protocol_notes, size_notes
+from hnclip.report.notes import interval_notes, protocol_notes, size_notes, tuned_notes
 from hnclip.report.scorings import scoring_notes
 from hnclip.report.writer import Table
 
@@ -51,7 +51,7 @@ def _main(study: Study, target: str, here: list[Method], scores: dict) -> Table:
     rules = [index for index in range(1, len(blocks)) if blocks[index] != blocks[index - 1]]
     spans = [("", len(columns) + 2), *((WORDS[direction], len(ks)) for direction in DIRECTIONS), ("both", 1)]
     notes = [*size_notes(study, target), *data_notes(study, target, [method.train for method in here])]
-    notes += [*protocol_notes(study), *chosen_notes(study), *scoring_notes(here), *interval_notes(study)]
+    notes += [*protocol_notes(study), *tuned_notes(study), *scoring_notes(here), *interval_notes(study)]
     title = f"Retrieval on {target}, recall@K in percent"
     return Table(title, [*columns, "loss", "seeds", *one, *one, one[0]], rows, notes, spans, rules, len(columns) + 1)
 

@@ -1,21 +1,63 @@
-"""What a table's row or a figure's line stands for: zero-shot, a framework with a loss, or plain at a chosen scale."""
+"""What a table's row or a figure's line stands for: zero-shot, or a framework with a loss."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas
 
-from hnclip.report.load import COSINE, ZERO_SHOT, Study, named, validation_target
+from hnclip.report.load import COSINE, ZERO_SHOT, Study, named
+from hnclip.tuning import is_tuned
 
-KINDS = ("zero_shot", "plain", "scale", "chosen", "boosted", "margin", "frozen", "other")
-BOOSTS = {"captions": "boosted", "matched": "margin", "frozen": "frozen"}
+KINDS = (
+    "zero_shot plain scale boosted margin constant centred shuffled frozen images opposite smoothing masked reweighted "
+    "hardest sigmoid sigmoid_boosted soft other"
+).split()
+BOOSTS = {
+    "matched": "margin",
+    "constant": "constant",
+    "centred": "centred",
+    "shuffled": "shuffled",
+    "frozen": "frozen",
+    "images": "images",
+}
+WORDS = {
+    "plain": "plain",
+    "scale": "plain",
+    "boosted": "boosted",
+    "margin": "matched margin",
+    "constant": "constant margin",
+    "centred": "centred boost",
+    "shuffled": "shuffled boost",
+    "frozen": "boosted, frozen Ḡ",
+    "images": "boosted by images",
+    "opposite": "opposite sign",
+    "smoothing": "label smoothing",
+    "masked": "duplicates masked",
+    "reweighted": "reweighted (HN-NCE)",
+    "hardest": "hardest negative (VSE++)",
+    "sigmoid": "sigmoid (SigLIP)",
+    "sigmoid_boosted": "sigmoid, boosted",
+    "soft": "soft targets",
+}
+SYMBOLS = {
+    "gamma": "γ",
+    "margin": "m",
+    "beta": "β",
+    "hinge": "hinge",
+    "threshold": "threshold",
+    "mix": "mix",
+    "sharpness": "sharpness",
+    "label_smoothing": "smoothing",
+    "scale": "s",
+}
 
 
 @dataclass(frozen=True)
 class Method:
     """Models that differ in nothing but seed and fraction; `loss` is the config's name, `kind` one of KINDS.
 
-    `scoring` says by which score they order a gallery; only methods by cosine are compared.
+    `scoring` says by which score they order a gallery; only methods by cosine are compared. `tuned`: of several settings
+    of the loss, the one with the best validation score was trained.
     """
 
     backbone: str
@@ -25,6 +67,7 @@ class Method:
     kind: str
     label: str
     scoring: str = COSINE
+    tuned: bool = False
 
     def ranks(self, study: Study, target: str, fraction: int = 100) -> pandas.DataFrame | None:
         """Its ranks on a target, all seeds; None where it was not evaluated. Zero-shot has no fraction."""
@@ -52,27 +95,36 @@ class Setting:
 
 
 def kind_of(entry: dict[str, Any]) -> str:
-    """The kind of a loss entry of the config; entries with keys of their own are `other`."""
-    if entry.get("base", "infonce") != "infonce" or set(entry) - {"base", "boost", "gamma", "scale"}:
+    """The kind of a loss entry of the config, whatever its numbers; a mixture that has no name is `other`."""
+    base, boost = entry.get("base", "infonce"), entry.get("boost", "none")
+    if base == "sigmoid":
+        return {"none": "sigmoid", "captions": "sigmoid_boosted"}.get(boost, "other")
+    if base != "infonce":
+        return base if boost == "none" and base in KINDS else "other"
+    extras = [kind for key, kind in (("label_smoothing", "smoothing"), ("mask_duplicates", "masked")) if entry.get(key)]
+    if boost == "none":
+        plain = "plain" if is_tuned(entry) or not entry.get("scale") else "scale"
+        return [plain, *extras][-1] if len(extras) < 2 else "other"
+    if extras:
         return "other"
-    if entry.get("boost", "none") == "none":
-        return "scale" if entry.get("scale") else "plain"
-    return BOOSTS.get(entry["boost"], "other")
+    if boost == "captions":
+        return "opposite" if _first(entry["gamma"]) < 0 else "boosted"
+    return BOOSTS.get(boost, "other")
 
 
-def label_of(name: str, entry: dict[str, Any]) -> str:
-    """The words for a loss in tables and figures; the config's own name where there are none."""
-    gamma = entry.get("gamma")
-    words = {
-        "plain": "plain",
-        "scale": "plain",
-        "boosted": f"boosted, γ = {gamma}",
-        "margin": f"constant margin, γ = {gamma}",
-        "frozen": f"boosted, frozen Ḡ, γ = {gamma}",
-    }.get(kind_of(entry))
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, list) else value
+
+
+def label_of(name: str, entry: dict[str, Any], tuned: bool = False) -> str:
+    """The words for a loss of one setting in tables and figures; the config's own name where there are none."""
+    words = WORDS.get(kind_of(entry))
     if words is None:
         return name
-    return f"{words}, s = {entry['scale']}" if entry.get("scale") else words
+    numbers = [f"{symbol} = {entry[key]:g}" for key, symbol in SYMBOLS.items() if entry.get(key) is not None]
+    if not tuned:
+        return ", ".join([words, *numbers])
+    return f"{words}, tuned ({', '.join(numbers) or 'learned s'})"
 
 
 def settings(study: Study) -> list[Setting]:
@@ -99,24 +151,37 @@ def zero_shot(study: Study, backbone: str) -> Method:
 
 
 def methods(study: Study, setting: Setting, fraction: int = 100) -> list[Method]:
-    """The methods of a setting that have ranks: plain ones first, then boosted, margin, frozen, others."""
+    """The methods of a setting that have ranks: plain ones first, then the others in the order of KINDS."""
     own = (setting.backbone, setting.train, setting.framework)
     names = {key[3] for key in study.ranks_of if key[:3] == own and key[4] == fraction}
+    entries = {name: entry for name, entry in study.config["losses"].items() if name in names}
+    trained = {name: trained_entry(study, (*own, name, fraction), entry) for name, entry in entries.items()}
     found = [
-        Method(setting.backbone, setting.train, setting.framework, name, kind_of(entry), label_of(name, entry))
-        for name, entry in study.config["losses"].items()
-        if name in names
+        Method(*own, name, kind_of(entry), label_of(name, trained[name], is_tuned(entry)), tuned=is_tuned(entry))
+        for name, entry in entries.items()
     ]
     labels = [method.label for method in found]
     found = [
         method if labels.count(method.label) == 1 else replace(method, label=f"{method.label} ({method.loss})")
         for method in found
     ]
-    return sorted(found, key=lambda method: _order(method, study.config["losses"][method.loss]))
+    return sorted(found, key=lambda method: _order(method, trained[method.loss]))
+
+
+def trained_entry(study: Study, key: tuple, entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry as the cells of this (backbone, train, framework, loss, fraction) were trained.
+
+    Of a tuned loss it is the setting that validation chose.
+    """
+    if not is_tuned(entry):
+        return entry
+    choice = study.choices[key]
+    return next(setting["entry"] for setting in choice["settings"] if setting["name"] == choice["chosen"])
 
 
 def _order(method: Method, entry: dict[str, Any]) -> tuple:
-    return KINDS.index(method.kind), entry.get("scale") or 0, entry.get("gamma") or 0, method.loss
+    numbers = [entry.get(key) or 0 for key in SYMBOLS]
+    return method.tuned, KINDS.index(method.kind), entry.get("scale") or 0, *numbers, method.loss
 
 
 def rescored(study: Study, found: list[Method]) -> list[Method]:
@@ -137,36 +202,3 @@ def last_epochs(epochs: pandas.DataFrame) -> pandas.DataFrame:
     cell = ["backbone", "train", "framework", "loss", "fraction", "seed"]
     last = epochs[epochs["epoch"] == epochs.groupby(cell)["epoch"].transform("max")]
     return last.assign(mean=(last["t2i_r1"] + last["i2t_r1"]) / 2)
-
-
-def scale_candidates(study: Study, setting: Setting) -> list[Method]:
-    """Plain InfoNCE at its learned and at every fixed scale."""
-    return [method for method in methods(study, setting) if method.kind in ("plain", "scale")]
-
-
-def chosen_plain(study: Study, setting: Setting) -> Method | None:
-    """Plain InfoNCE at the scale with the best mean R@1 on the validation split after the last epoch.
-
-    One choice for all seeds, made over the seeds that every candidate has. None where there is nothing to choose.
-    """
-    candidates = scale_candidates(study, setting)
-    if len(candidates) < 2:
-        return None
-    target = validation_target(study, setting.train)
-    if target is None:
-        return None
-    scores = {}
-    for method in candidates:
-        rows = last_epochs(method.epochs(study))
-        scores[method] = rows[rows["target"] == target].set_index("seed")["mean"]
-    shared = set.intersection(*(set(score.index) for score in scores.values()))
-    if not shared:
-        return None
-    best = max(candidates, key=lambda method: scores[method].loc[sorted(shared)].mean())
-    return replace(best, kind="chosen", label="plain, scale chosen on validation")
-
-
-def scale_words(study: Study, chosen: Method) -> str:
-    """The chosen scale in words."""
-    scale = study.config["losses"][chosen.loss].get("scale")
-    return f"s = {scale}" if scale else "the learned scale"

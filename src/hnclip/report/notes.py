@@ -3,8 +3,7 @@
 import json
 
 from hnclip.report import estimates
-from hnclip.report.load import ZERO_SHOT, Study, validation_target
-from hnclip.report.methods import chosen_plain, scale_candidates, scale_words, settings
+from hnclip.report.load import ZERO_SHOT, Study
 
 SMALL = 30  # images; a gallery below it says little
 
@@ -100,36 +99,17 @@ def difference_notes(study: Study) -> list[str]:
     ]
 
 
-def chosen_notes(study: Study) -> list[str]:
-    """Which scale was chosen, for each framework."""
-    words = []
-    for setting in settings(study):
-        chosen = chosen_plain(study, setting)
-        if chosen:
-            words.append(f"{scale_words(study, chosen)} ({chosen.loss}) for {setting.framework} on {setting.train}")
-    blind = unchosen_notes(study)
-    if not words:
-        return blind
-    return [
-        *blind,
-        "Plain, scale chosen on validation: of plain InfoNCE at its learned and at every fixed scale, the one with the "
-        "best mean R@1 on the validation split after the last epoch, one choice for all seeds, made on "
-        "those that every scale has; here " + "; ".join(words) + ".",
-    ]
-
-
-def unchosen_notes(study: Study) -> list[str]:
-    """Training sets with several scales of the plain loss and no validation split to choose on."""
-    blind = [
-        s.train
-        for s in settings(study)
-        if len(scale_candidates(study, s)) > 1 and not validation_target(study, s.train)
-    ]
-    if not blind:
+def tuned_notes(study: Study) -> list[str]:
+    """How tuned losses came to their setting."""
+    seeds = sorted({choice["seed"] for choice in study.choices.values()})
+    if not seeds:
         return []
+    most = max(len(choice["settings"]) for choice in study.choices.values())
+    targets = sorted({choice["target"] for choice in study.choices.values()})
     return [
-        f"No scale is chosen for {_list(list(dict.fromkeys(blind)))}: without a validation split there is nothing to "
-        "choose on, and no choice is made on a test split."
+        f"Tuned: of up to {most} settings of a loss, the same number at most for each, the one with the best mean R@1 "
+        f"on {_list(targets)} after the last epoch with seed {_list(seeds)}; that seed stands in no row unless a grid "
+        "lists it. The table `tuning` has every setting."
     ]
 
 

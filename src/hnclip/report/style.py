@@ -17,14 +17,17 @@ COLOURS = {
     "zero_shot": "#6b6b6b",
     "plain": "#0072b2",
     "scale": "#56b4e9",
-    "chosen": "#003f63",
     "boosted": "#d55e00",
     "margin": "#009e73",
+    "constant": "#009e73",
+    "centred": "#e69f00",
+    "shuffled": "#e69f00",
     "frozen": "#cc79a7",
-    "other": "#8a6d00",
+    "images": "#cc79a7",
 }
+OTHER = "#8a6d00"  # every other control; in figures of many methods names tell them apart
 DASHES = ["-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)), (0, (8, 2)), (0, (1, 3))]
-MARKERS = {"plain": "o", "scale": "v", "boosted": "s", "margin": "D", "frozen": "^", "other": "P", "chosen": "X"}
+MARKERS = {"plain": "o", "scale": "v", "boosted": "s", "margin": "D", "frozen": "^", "centred": "X"}
 PANEL = (2.7, 2.1)  # a panel's width and height, inches
 MARGINS = (0.6, 0.45, 0.32)  # left of the first panel, below the last one, above each
 GAP = 0.25
@@ -67,8 +70,13 @@ def look(study: Study, methods: Sequence[Method]) -> dict[Method, dict]:
         alike = [name for name in names if kinds[name] == kinds[method.loss]]
         dash = DASHES[alike.index(method.loss) % len(DASHES)]
         marker = MARKERS.get(method.kind, "o")
-        found[method] = {"color": COLOURS[method.kind], "linestyle": dash, "marker": marker}
+        found[method] = {"color": colour(method), "linestyle": dash, "marker": marker}
     return found
+
+
+def colour(method: Method) -> str:
+    """The colour of a method, the same in every figure."""
+    return COLOURS.get(method.kind, OTHER)
 
 
 def panels(rows: int, columns: int, right: float = 0.0) -> tuple[Figure, list[list[Axes]]]:

@@ -13,11 +13,10 @@ from hnclip.report.data_notes import MARK, exif_notes, licence_notes, mark, near
 from hnclip.report.estimates import DIRECTIONS, MEAN
 from hnclip.report.format import percent, signed, with_interval
 from hnclip.report.load import Study, named, read_study, test_targets
-from hnclip.report.methods import Method, Setting, scale_words, setting_words, settings, zero_shot
-from hnclip.report.notes import unchosen_notes
+from hnclip.report.methods import Method, Setting, methods, setting_words, settings, zero_shot
 from hnclip.report.plugin_table import Gain, gain, plugin_pairs
 
-ROWS = ("plain", "chosen", "boosted", "margin")
+ROWS = ("plain", "boosted", "margin")
 
 
 def summary(study: Study, tables: Path) -> str:
@@ -41,7 +40,7 @@ def _result(study: Study, target: str) -> list[str]:
         lines.append(_line(study, zero_shot(study, backbone), target, words))
     for setting in found:
         beside = {b for _, b in _verdict_pairs(study, setting)}
-        rows = [m for m in estimates.method_rows(study, setting) if m.kind in ROWS or m in beside]
+        rows = [m for m in methods(study, setting) if m.kind in ROWS or m in beside]
         if len(rows) == 2 and any(gain(study, *pair, target) for pair in plugin_pairs(study, setting)):
             continue  # the pairs below say it all
         seen = mark(study, setting.train, target)
@@ -49,7 +48,7 @@ def _result(study: Study, target: str) -> list[str]:
             "",
             f"{setting.framework} trained on {setting.train}{seen}, from {setting.backbone}",
         ]
-        lines += [_line(study, method, target, _words(study, method)) for method in rows]
+        lines += [_line(study, method, target, method.label) for method in rows]
         lines += [_difference(study, a, b, target) for a, b in _verdict_pairs(study, setting)]
     return _aligned([line for line in lines if line is not None]) + _pairs(study, found, target)
 
@@ -71,19 +70,13 @@ def _line(study: Study, method: Method, target: str, words: str) -> tuple[str, s
     return words, with_interval(score), "" if method.kind == "zero_shot" else _seeds(score)
 
 
-def _words(study: Study, method: Method) -> str:
-    return f"plain, scale chosen: {scale_words(study, method)}" if method.kind == "chosen" else method.label
-
-
 def _seeds(score: dict[str, float]) -> str:
     return f"{score['seeds']} seed{'s' if score['seeds'] > 1 else ''}"
 
 
 def _verdict_pairs(study: Study, setting: Setting) -> list[tuple[Method, Method]]:
     return [
-        (a, b)
-        for a, b in estimates.comparisons(study, setting)
-        if a.kind == "boosted" and b.kind in ("plain", "scale", "chosen")
+        (a, b) for a, b in estimates.comparisons(study, setting) if a.kind == "boosted" and b.kind in ("plain", "scale")
     ]
 
 
@@ -92,7 +85,7 @@ def _difference(study: Study, a: Method, b: Method, target: str) -> tuple[str, s
     if found is None:
         return None
     several = len({a.label for a, _ in _verdict_pairs(study, Setting(a.backbone, a.train, a.framework))}) > 1
-    words = f"{f'({a.label})' if several else 'boosted'} − {'plain at chosen scale' if b.kind == 'chosen' else b.label}"
+    words = f"{f'({a.label})' if several else 'boosted'} − {b.label}"
     bounds = f"{signed(found['score'])} [{signed(found['low'])}, {signed(found['high'])}]"
     return words, bounds, f"{_seeds(found)}, {estimates.verdict(found)}"
 
@@ -128,7 +121,7 @@ def _notes(study: Study) -> list[str]:
     """What must be said of scale, data and licences; a line a pair of training and test set with images in common."""
     seen = [f"{MARK} Trained on images that it is tested on: {seen_words(study, *pair)}." for pair in study.seen]
     seen += [note for target in test_targets(study) for note in near_notes(study, target, named(study.config, "train"))]
-    return [*seen, *unchosen_notes(study), *licence_notes(study), *exif_notes(study)]
+    return [*seen, *licence_notes(study), *exif_notes(study)]
 
 
 def _places(tables: Path, targets: list[str]) -> list[str]:
