@@ -84,9 +84,7 @@ def interval(hits: Hits, draws: int, confidence: float, seed: int = 0) -> Estima
     score = hits.score()
     if n_families < 2:
         return Estimate(score, numpy.nan, numpy.nan, n_seeds)
-    weights_BF = _family_weights(n_families, draws, seed)
-    found_BDS = (weights_BF @ hits.hits_FDS.reshape(n_families, -1)).reshape(draws, -1, n_seeds)
-    share_BS = (found_BDS / (weights_BF @ hits.counts_FD)[:, :, None]).mean(1)
+    share_BS = drawn_shares(hits, draws, seed)
     score_B = share_BS.mean(1)
     if n_seeds > 1:
         share_S = (hits.hits_FDS.sum(0) / hits.counts_FD.sum(0)[:, None]).mean(0)
@@ -96,15 +94,23 @@ def interval(hits: Hits, draws: int, confidence: float, seed: int = 0) -> Estima
     return Estimate(score, max(float(low), floor), min(float(high), 1.0), n_seeds)
 
 
-def seed_spread(share_S: numpy.ndarray, share_BS: numpy.ndarray) -> float:
+def drawn_shares(hits: Hits, draws: int, seed: int = 0) -> numpy.ndarray:
+    """Share of queries found by each seed in each bootstrap draw of the families, mean over directions, [B, S]."""
+    n_families, n_seeds = len(hits.families), len(hits.seeds)
+    weights_BF = _family_weights(n_families, draws, seed)
+    found_BDS = (weights_BF @ hits.hits_FDS.reshape(n_families, -1)).reshape(draws, -1, n_seeds)
+    return (found_BDS / (weights_BF @ hits.counts_FD)[:, :, None]).mean(1)
+
+
+def seed_spread(share_S: numpy.ndarray, share_BS: numpy.ndarray, taken: float = 0.5) -> float:
     """Standard error of the mean over seeds beyond what the finite test set explains, at least 0.
 
     The variance between seeds holds the chance flips of single queries too; how much, the draws tell. Half of it is
-    taken off: taking all would often leave nothing where seeds do differ, and intervals too short.
+    taken off (`taken`): taking all would often leave nothing where seeds do differ, and intervals too short.
     """
     deviation_BS = share_BS - share_BS.mean(1, keepdims=True)
     by_chance = deviation_BS.var(0).sum() / (len(share_S) - 1)
-    return float(numpy.sqrt(max(0.0, share_S.var(ddof=1) - 0.5 * by_chance) / len(share_S)))
+    return float(numpy.sqrt(max(0.0, share_S.var(ddof=1) - taken * by_chance) / len(share_S)))
 
 
 def _student(freedom: int, draws: int, seed: int) -> numpy.ndarray:
