@@ -13,6 +13,7 @@ import torch
 from hnclip.command import run
 from hnclip.data.split import Split, open_split
 from hnclip.encode import device, encode_split
+from hnclip.models.backbone import Backbone
 from hnclip.models.load import backbone_from
 from hnclip.ranks import retrieval
 from hnclip.store import read_json, write_rows
@@ -23,9 +24,10 @@ BATCH = 128
 def main(backbone: Path, manifest: Path, pixels: Path, tokens: Path, out: Path, out_ranks: Path) -> None:
     name = f"{manifest.parent.name}/{manifest.stem}"
     split = open_split({"name": name, "manifest": str(manifest), "pixels": str(pixels), "tokens": str(tokens)})
-    image_ID, text_CD = encode_split(backbone_from(read_json(backbone)).eval().to(device()), split, BATCH)
+    towers = backbone_from(read_json(backbone)).eval().to(device())
+    image_ID, text_CD = encode_split(towers, split, BATCH)
     write_rows(out_ranks, retrieval(split, image_ID, text_CD))
-    write_rows(out, embedding_rows(split, image_ID, text_CD))
+    write_embeddings(out, embedding_rows(split, image_ID, text_CD), towers)
 
 
 def embedding_rows(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) -> pa.Table:
@@ -38,6 +40,11 @@ def embedding_rows(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) 
             "text": _vectors(text_CD.numpy()),
         }
     )
+
+
+def write_embeddings(out: Path, rows: pa.Table, backbone: Backbone) -> None:
+    """Write embeddings as one Parquet file; its metadata hold `scale`, exp of the backbone's logit scale."""
+    write_rows(out, rows, {"scale": repr(backbone.scale().item())})
 
 
 def _vectors(rows_ND: np.ndarray) -> pa.FixedSizeListArray:

@@ -13,10 +13,10 @@ import torch
 
 from hnclip.command import run
 from hnclip.data.split import open_split
-from hnclip.embed import embedding_rows
+from hnclip.embed import embedding_rows, write_embeddings
 from hnclip.encode import device, encode_split
 from hnclip.models.checkpoints import load_backbone
-from hnclip.store import read_json, write_rows
+from hnclip.store import read_json
 
 
 def main(folder: Path, target: Path, out: Path) -> None:
@@ -30,7 +30,7 @@ def main(folder: Path, target: Path, out: Path) -> None:
         tables.append(rows.add_column(0, "split", pa.array([split.name] * len(rows), pa.string())))
     if not tables:
         raise ValueError(f"{target} names no splits; give at least one record under `splits`")
-    write_rows(out, pa.concat_tables(tables), {"scale": repr(backbone.scale().item())})
+    write_embeddings(out, pa.concat_tables(tables), backbone)
 
 
 def _arguments() -> argparse.Namespace:
