@@ -13,8 +13,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 LAYERS = [
     {"cell", "inputs", "store", "options", "command", "text_encoder", "__init__", "__version__"},
     {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode"},
-    {"frameworks", "scored", "starter"},
-    {"train", "embed", "embed_captions", "embed_run", "evaluate", "export", "model_card"},
+    {"frameworks", "gradient_pair", "scored", "starter"},
+    {"audit", "train", "embed", "embed_captions", "embed_run", "evaluate", "export", "model_card"},
 ]
 # These stand beside the layers: what they may import of hnclip.
 BESIDE = {

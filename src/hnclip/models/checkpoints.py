@@ -32,15 +32,10 @@ def save_backbone(
     dtype: torch.dtype = torch.float32,
     extra: dict[str, torch.Tensor] | None = None,
 ) -> None:
-    """Write weights, architecture (activation and context length included), preprocessing and origin in one file.
-
-    `extra` is what belongs to the method beside the towers; it is kept under names that begin with `framework.`.
-    """
-    weights = {name: _for_file(tensor, dtype) for name, tensor in backbone.weights().items()}
-    weights |= {EXTRA + name: _for_file(tensor, dtype).clone() for name, tensor in (extra or {}).items()}
+    """Write weights, architecture (activation and context length included), preprocessing and origin in one file."""
     write_tensors(
         path,
-        weights,
+        file_weights(backbone, extra, dtype),
         {
             "format": "hnclip-backbone-1",
             "architecture": json.dumps(backbone.architecture),
@@ -48,6 +43,17 @@ def save_backbone(
             "provenance": json.dumps(provenance),
         },
     )
+
+
+def file_weights(
+    backbone: Backbone, extra: dict[str, torch.Tensor] | None = None, dtype: torch.dtype = torch.float32
+) -> dict[str, torch.Tensor]:
+    """The tensors of a weights file by name, on the CPU.
+
+    `extra` is what belongs to the method beside the towers; it is kept under names that begin with `framework.`.
+    """
+    weights = {name: _for_file(tensor, dtype) for name, tensor in backbone.weights().items()}
+    return weights | {EXTRA + name: _for_file(tensor, dtype).clone() for name, tensor in (extra or {}).items()}
 
 
 def _for_file(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
