@@ -10,7 +10,7 @@ from matplotlib import pyplot
 from PIL import Image
 
 from hnclip import store
-from hnclip.report.cosines import BINS, caption_cosines, draw_caption_cosines, read_text
+from hnclip.report.cosines import draw_caption_cosines
 from hnclip.report.curves import draw_epochs, draw_fractions
 from hnclip.report.figures import FIGURES, write_figures
 from hnclip.report.layout import lay_out
@@ -52,9 +52,9 @@ def test_the_same_study_gives_the_same_bytes(lean, written, tmp_path):
 
 
 def test_a_study_without_data_says_so(study, tmp_path):
-    bare = dataclasses.replace(study, ranks=study.ranks[:0], epochs=study.epochs[:0], embeddings=())
+    bare = dataclasses.replace(study, ranks=study.ranks[:0], epochs=study.epochs[:0], record={})
     write_figures(bare, tmp_path)
-    assert len(digests(tmp_path)) == 6
+    assert len(digests(tmp_path)) == 2 * len(FIGURES)
     for draw in FIGURES.values():
         (words,) = draw(bare).axes[0].texts
         assert words.get_text().startswith("No ")
@@ -138,35 +138,6 @@ def test_names_are_moved_apart_and_keep_their_order():
     assert (numpy.diff(crowded) > 1.5 - 1e-9).all() and 0 <= crowded[0] and crowded[-1] <= 6.5
 
 
-def test_caption_cosines_equal_loops_and_leave_out_captions_of_the_same_image(monkeypatch):
-    monkeypatch.setattr("hnclip.report.cosines.BLOCK", 3)
-    luck = numpy.random.default_rng(4)
-    text_ND = luck.normal(size=(7, 5)).astype("float32")
-    text_ND /= numpy.linalg.norm(text_ND, axis=1, keepdims=True)
-    ids = numpy.array(["a", "a", "b", "c", "c", "c", "d"])
-    found, hardest = [], []
-    for i in range(7):
-        others = [float(text_ND[i] @ text_ND[j]) for j in range(7) if ids[i] != ids[j]]
-        found += others
-        hardest.append(max(others))
-    got = caption_cosines(ids, text_ND)
-    assert got.mean == pytest.approx(numpy.mean(found), abs=1e-6) and got.captions == 7
-    assert got.mean_hardest == pytest.approx(numpy.mean(hardest), abs=1e-6)
-    assert numpy.array_equal(got.all_pairs, numpy.histogram(numpy.float32(found), BINS)[0])
-    assert got.hardest.sum() == 7
-
-
-def test_one_image_has_no_companions():
-    with pytest.raises(ValueError, match="at least two images"):
-        caption_cosines(numpy.array(["a", "a"]), numpy.eye(2, dtype="float32"))
-
-
-def test_embeddings_are_read_as_rows(study):
-    ids, text_ND = read_text(study.embeddings[0]["path"])
-    assert text_ND.shape == (64, 16) and len(ids) == 64
-    assert numpy.allclose(numpy.linalg.norm(text_ND, axis=1), 1, atol=1e-5)
-
-
 def test_the_axis_of_epochs_spans_ten_points(study):
     for level in (0.004, 0.03, 0.5, 0.998):  # noise of nothing at the edges of the scale and within it
         flat = study.epochs.assign(t2i_r1=level, i2t_r1=level)
@@ -181,13 +152,14 @@ def test_a_test_split_of_one_image_is_drawn_and_said(lone_study, tmp_path):
         f"scenes/{split} has one image:\nits captions have no companions" for split in ("test", "unseen")
     ]
     write_figures(lone_study, tmp_path / "figures")
-    assert len(digests(tmp_path / "figures")) == 6
+    assert len(digests(tmp_path / "figures")) == 2 * len(FIGURES)
 
 
 def test_a_split_of_one_image_beside_a_larger_one(study, tmp_path):
     lone = tmp_path / "lone.parquet"
     store.write_rows(lone, [{"id": "a", "image": [1.0, 0.0], "text": [1.0, 0.0]}] * 2)
-    other = dataclasses.replace(study, embeddings=(study.embeddings[0] | {"path": str(lone)}, study.embeddings[1]))
+    embeddings = [study.embeddings[0] | {"path": str(lone)}, study.embeddings[1]]
+    other = dataclasses.replace(study, record=study.record | {"embeddings": embeddings})
     first, second = draw_caption_cosines(other).axes
     assert first.texts[0].get_text().startswith("scenes/test has one image")
     assert second.get_title(loc="left") == "scenes/unseen (64 captions)" and second.get_ylim()[1] > 1

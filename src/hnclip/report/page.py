@@ -20,6 +20,7 @@ h3 { font-size: 1rem; margin: 1.2rem 0 .4rem; }
 p { margin: .4rem 0; max-width: 52rem; }
 .note { color: #4d4d4d; font-size: .87rem; }
 .row { display: grid; grid-template-columns: repeat(auto-fill, minmax(12.5rem, 1fr)); gap: 1rem; }
+section { margin: 0 0 1.4rem; }
 section, figure { break-inside: avoid; }
 figure { margin: 0; min-width: 0; }
 figcaption { font-size: .8rem; line-height: 1.4; overflow-wrap: anywhere; }
