@@ -77,6 +77,57 @@ def test_matched_is_gamma_times_the_mean_of_captions(pairs):
     assert away.tolist() == pytest.approx([0.5 * sum(cosines) / len(cosines)] * len(cosines), abs=1e-12)
 
 
+def test_images_is_captions_of_the_images(pairs):
+    image, text = pairs
+    assert torch.equal(offset("images", image, text), offset("captions", text, image))
+
+
+def test_constant_is_the_margin_for_every_negative(pairs):
+    values = offset("constant", *pairs, gamma=0.42)
+    expected = [[0.0 if i == j else 0.42 for j in range(N)] for i in range(N)]
+    assert values.tolist() == expected
+
+
+def test_centred_is_the_distance_from_the_mean_of_the_querys_negatives(pairs):
+    image, text = (rows.detach() for rows in pairs)
+    values = offset("centred", image, text)
+    for i in range(N):
+        cosines = {j: float(text[i] @ text[j]) for j in range(N) if j != i}
+        mean = sum(cosines.values()) / len(cosines)
+        for j, cosine in cosines.items():
+            assert values[i, j].item() == pytest.approx(0.5 * (cosine - mean), abs=1e-12)
+        assert values[i].sum().item() == pytest.approx(0, abs=1e-12)
+    assert not torch.equal(values, values.T)
+
+
+def test_shuffled_deals_each_rows_values_to_its_negatives_anew_each_draw(pairs):
+    image, text = pairs
+    given = BOOSTS["captions"](image, text, None, None, gamma=0.5)
+    generator = torch.Generator().manual_seed(5)
+    first, second = (boosts.shuffled(image, text, None, generator, gamma=0.5) for _ in range(2))
+    away = ~torch.eye(N, dtype=bool)
+    for values in (first, second):
+        assert torch.equal(*(kind[away].view(N, N - 1).sort(1).values for kind in (given, values)))
+    assert not torch.equal(first, given) and not torch.equal(first, second)
+    again = boosts.shuffled(image, text, None, torch.Generator().manual_seed(5), gamma=0.5)
+    assert torch.equal(first, again)
+
+
+def test_shuffled_sends_a_value_to_every_place_alike_often():
+    text = normalize(torch.randn(4, 6, generator=torch.Generator().manual_seed(0)), dim=-1)
+    given, generator = boosts.captions(text, text, None, None, gamma=1.0), torch.Generator().manual_seed(0)
+    places = [boosts.shuffled(text, text, None, generator, gamma=1.0)[2] == given[2, 0] for _ in range(3000)]
+    assert torch.stack(places).float().mean(0).tolist() == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3], abs=0.03)
+
+
+@pytest.mark.parametrize("name", ["matched", "centred", "shuffled", "images", "constant", "captions"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_smallest_batches(name, count):
+    text = normalize(torch.randn(count, D), dim=-1)
+    values = BOOSTS[name](text, text, None, torch.Generator(), **{STRENGTH[name]: 0.5})
+    assert values.shape == (count, count) and torch.isfinite(values).all() and not values.diagonal().any()
+
+
 def test_frozen_reads_the_rows_of_the_batch():
     table = normalize(torch.randn(10, D, dtype=torch.float64), dim=-1)
     ids = torch.tensor([7, 2, 2])
