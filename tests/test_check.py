@@ -96,8 +96,8 @@ def test_all_faults_are_named_at_once(config):
         (["recipe", "lr"], "3e-4", ["recipe.lr", "3.0e-04"]),
         (["study"], "my study", ["study", "part of a path"]),
         (["study"], "data", ["study", "what studies share"]),
-        (["losses", "hn"], {"base": "infonce", "boost": "captions"}, ["losses.hn", "'gamma'"]),
-        (["losses", "infonce", "gamma"], 0.5, ["losses.infonce.gamma", "no boost"]),
+        (["losses", "hn"], {"base": "infonce", "boost": "captions"}, ["losses.hn: boost 'captions' needs `gamma`"]),
+        (["losses", "infonce", "gamma"], 0.5, ["losses.infonce: boost 'none' does not read `gamma`"]),
         (["backbones", "tiny", "weights"], "w.safetensors", ["backbones.tiny.weights", "does not read it"]),
         (["backbones", "tiny", "kind"], "checkpoint", ["backbones.tiny", "needs 'weights'"]),
         (["benchmarks", "scenes", "test"], ["train"], ["benchmarks.scenes", "trained on and evaluated on"]),
@@ -286,7 +286,7 @@ def test_no_loss_tries_more_settings_than_another_may(config):
     config["losses"]["infonce-tuned"]["scale"] = list(range(1, 9))
     check(config, SCHEMA)
     config["losses"]["infonce-tuned"]["scale"].append(None)
-    assert "losses.infonce-tuned: 9 settings, and each loss may try 8" in message(config)
+    assert "losses.infonce-tuned: 9 settings, but a loss may try 8" in message(config)
 
 
 def test_an_audit_measures_losses_of_one_setting(config):

@@ -8,9 +8,11 @@ from typing import Any
 
 from hnclip import frameworks, tuning
 from hnclip.cell import Config, all_splits, parse_overlap
+from hnclip.check_captions import caption_problems
 from hnclip.check_inputs import input_problems
 from hnclip.check_sources import source_problems
 from hnclip.data import prepare
+from hnclip.losses.entry import LossEntry
 from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
 from hnclip.study import WEIGHTS_KEYS, made_files, narrow, segments_files, user_files, weights_files
@@ -30,7 +32,7 @@ AXES = {
     "losses": "losses",
     "transfer": "benchmarks",
 }
-SHARED = ("data", "embeddings", "downloads", "overlap", "starter")
+SHARED = ("data", "embeddings", "captions", "downloads", "overlap", "starter")
 CONFIG_FOLDERS = ("transforms", "tokenizers", "segments", "edges", "lexicons")
 SINGULAR = {"backbones": "backbone", "benchmarks": "benchmark", "frameworks": "framework", "losses": "loss"}
 
@@ -41,6 +43,8 @@ def check(config: Config, schema: dict[str, Any]) -> None:
     problems = [f"{_spell(path)}: {text}" for path, text, _ in errors]
     if not any(fatal for _, _, fatal in errors):
         problems += [*_names(config), *_entries(config), *input_problems(config), *_overlaps(config), *_files(config)]
+        problems += caption_problems(config)
+        problems += _losses(config, {path[1] for path, _, _ in errors if len(path) > 1 and path[0] == "losses"})
         if not any("recipe" in path for path, _, _ in errors):
             problems += _recipes(config)
     if problems:
@@ -166,11 +170,6 @@ def _entries(config: Config) -> Iterator[str]:
             yield f"backbones.{name}: kind {kind!r} needs {key!r}"
         for key in sorted(special & set(entry) - set(READ.get(kind, special))):
             yield f"backbones.{name}.{key}: kind {kind!r} does not read it"
-    for name, entry in config["losses"].items():
-        if entry["boost"] != "none" and "gamma" not in entry:
-            yield f"losses.{name}: boost {entry['boost']!r} needs its strength, 'gamma'"
-        if entry["boost"] == "none" and "gamma" in entry:
-            yield f"losses.{name}.gamma: there is no boost that reads it"
     yield from _tuned(config)
     for name, entry in config["benchmarks"].items():
         train, validation = entry.get("train"), entry.get("validation")
@@ -180,11 +179,26 @@ def _entries(config: Config) -> Iterator[str]:
             yield f"benchmarks.{name}: split {validation!r} is tested on, and choices are made on it"
 
 
+def _losses(config: Config, named: set[str]) -> Iterator[str]:
+    """What a loss or one of its settings lacks, or has and nothing reads; each fault once, of losses not yet named."""
+    for name, entry in config["losses"].items():
+        if name in named:
+            continue
+        found = tuning.settings(name, entry).values() if tuning.is_tuned(entry) else [entry]
+        faults = {}
+        for each in found:
+            try:
+                from_dict(LossEntry, each, f"losses.{name}")
+            except ValueError as error:
+                faults[str(error)] = None
+        yield from (text.replace(" loss: ", " ", 1) for text in faults)
+
+
 def _tuned(config: Config) -> Iterator[str]:
-    """Tuned losses with too many settings, or trained where nothing can be chosen; audits of losses that are unknown."""
+    """Tuned losses with too many settings, or trained where nothing can be chosen; audits of losses not there."""
     for name, entry in config["losses"].items():
         if tuning.is_tuned(entry) and len(found := tuning.settings(name, entry)) > tuning.MOST:
-            yield f"losses.{name}: {len(found)} settings, and each loss may try {tuning.MOST}, so that chances are equal"
+            yield f"losses.{name}: {len(found)} settings, but a loss may try {tuning.MOST}, so that chances are equal"
     for grid in (name for name in config["run"] if name in config["grids"]):
         axes = config["grids"][grid]
         tuned = [name for name in axes["losses"] if tuning.is_tuned(config["losses"].get(name, {}))]

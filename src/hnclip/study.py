@@ -11,10 +11,10 @@ from typing import Any
 
 from hnclip import cell as cells
 from hnclip import inputs
-from hnclip.cell import Cell, Config
+from hnclip.cell import Config
 from hnclip.command import run
 from hnclip.store import read_json, write_json
-from hnclip.study_data import data_files
+from hnclip.study_data import caption_files, data_files
 from hnclip.study_runs import runs
 from hnclip.tuning import is_tuned
 
@@ -123,6 +123,7 @@ def sources(config: Config) -> dict[str, Any]:
     paths = [path for name in used["benchmarks"] for path in user_files(config, name)]
     paths += [path for name in used["backbones"] for path in weights_files(config, name)]
     paths += [path for name in used["segments"] for path in segments_files(config, name)]
+    paths += caption_files(config)
     return {"config": used, "files": {path: _sha256(path) for path in sorted(set(paths))}}
 
 

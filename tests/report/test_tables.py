@@ -163,7 +163,7 @@ CAPTIONS = {"base": "infonce", "boost": "captions", "gamma": 0.5}
         ("other", CAPTIONS | {"mask_duplicates": True}, "odd"),
         ("reweighted", {"base": "reweighted", "boost": "none", "beta": 0.25}, "reweighted (HN-NCE), β = 0.25"),
         ("other", CAPTIONS | {"base": "reweighted", "beta": 0.25}, "odd"),
-        ("sigmoid_boosted", CAPTIONS | {"base": "sigmoid", "threshold": 0.3}, "sigmoid, boosted, γ = 0.5, threshold = 0.3"),
+        ("sigmoid_boosted", CAPTIONS | {"base": "sigmoid", "threshold": 1}, "sigmoid, boosted, γ = 0.5, threshold = 1"),
         ("other", {"base": "unheard", "boost": "none"}, "odd"),
     ],
 )  # fmt: skip

@@ -56,8 +56,8 @@ SYMBOLS = {
 class Method:
     """Models that differ in nothing but seed and fraction; `loss` is the config's name, `kind` one of KINDS.
 
-    `scoring` says by which score they order a gallery; only methods by cosine are compared. `tuned`: of several settings
-    of the loss, the one with the best validation score was trained.
+    `scoring` says by which score they order a gallery; only methods by cosine are compared. `tuned`: of several
+    settings of the loss, the one with the best validation score was trained.
     """
 
     backbone: str
