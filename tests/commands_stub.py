@@ -24,7 +24,7 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
             return [last / name for name in ("weights.safetensors", "log.parquet", "run.json", "ranks.parquet")]
         case "hnclip.choose":
             return [Path(arguments[1])]
-        case "hnclip.embed_run" | "hnclip.audit":
+        case "hnclip.embed_run" | "hnclip.embed_captions" | "hnclip.audit":
             return [last]
         case "hnclip.data.fetch" | "hnclip.data.pixels" | "hnclip.data.tokens" | "hnclip.evaluate":
             return [last]

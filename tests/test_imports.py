@@ -23,7 +23,17 @@ BESIDE = {
     "study_data": {"cell", "text_encoder"},
     "check_captions": {"cell", "options", "text_encoder"},
     "check_sources": {"cell", "options", "data"},
-    "check": {"cell", "check_inputs", "check_sources", "options", "study", "frameworks", "data", "recipe"},
+    "check": {
+        "cell",
+        "check_captions",
+        "check_inputs",
+        "check_sources",
+        "options",
+        "study",
+        "frameworks",
+        "data",
+        "recipe",
+    },
     "plan": {"cell", "inputs", "study", "check", "options", "command", "frameworks", "data", "models", "plan"},
     "check_inputs": {"cell", "frameworks", "inputs", "options", "data"},
 }

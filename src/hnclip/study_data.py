@@ -12,7 +12,8 @@ def data_files(config: Config, used: list[str]) -> dict[str, Any]:
 
     manifests: of the splits that are trained and tested on, by BENCHMARK/SPLIT, for images that both have. downloads:
     by benchmark and source, the record of the download with its licence. near: by training set and test split, the
-    counts of pictures that both have under other names or compressed anew; of pairs where that may be.
+    counts of pictures that both have under other names or compressed anew; of pairs where that may be. captions: sets
+    that are embedded by themselves.
     """
     trained = {name for grid in config["run"] for name in config["grids"][grid]["train"]}
     trains = {name: config["benchmarks"][name]["train"] for name in sorted(trained)}
@@ -25,6 +26,7 @@ def data_files(config: Config, used: list[str]) -> dict[str, Any]:
             for name, kind in kinds.items()
             if getattr(kind, "SOURCES", ())
         },
+        "captions": caption_sets(config),
         "near": {train: found for train in trains if (found := _near(train, trains[train], tests, kinds))},
     }
 
