@@ -16,7 +16,7 @@ def disk(config: Config, towers: dict[str, Towers], costs: list[Cost]) -> dict[s
     """Bytes by kind: what is fetched and unpacked, cached of data, embedded, trained and, for a cell, checkpointed."""
     used = narrow(config)
     fetched = downloads(config, list(used["benchmarks"]))
-    grid = cells.grid(config)
+    grid = cells.trained(config)
     return {
         "downloads": float(sum(source["bytes"] for source in fetched.values())),
         "unpacked downloads": float(sum(source["unpacked"] for source in fetched.values())),

@@ -18,7 +18,7 @@ def plan(config: Config, device: Device) -> dict[str, Any]:
     """Each cell's cost, bytes on disk, and the hours of everything on one device of this kind."""
     used = narrow(config)
     known = {name: towers(entry) for name, entry in used["backbones"].items()}
-    costs = [cell_cost(config, cell, known[cell.backbone], device) for cell in sorted(cells.grid(config))]
+    costs = [cell_cost(config, cell, known[cell.backbone], device) for cell in sorted(cells.trained(config))]
     frozen = sum(
         encoding(config, entry["benchmark"], entry["split"], known[entry["backbone"]]) for entry in evaluated(config)
     )
@@ -44,7 +44,7 @@ def plan(config: Config, device: Device) -> dict[str, Any]:
 def sam_images(config: Config, used: Config) -> int:
     """Images whose regions Segment Anything looks for: the training splits, each once."""
     found = {}
-    for cell in cells.grid(config):
+    for cell in cells.trained(config):
         entry = used["benchmarks"][cell.train]
         path = cells.input_paths(config, cell).get("segments")
         if path and used["segments"][entry["segments"]]["kind"] == "sam":
