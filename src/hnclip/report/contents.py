@@ -20,9 +20,17 @@ TABLES = {
     "plugin": Entry("Tables 2 and A4", "the boost in every framework", RESULTS),
     "efficiency": Entry("Table A3", "cost of every framework", COSTS),
     "overlap": Entry("", "test images that were trained on", COSTS),
+    "gamma": Entry("Tables 3a and A6", "strength of the boost", CONTROLS),
+    "token_term": Entry("Tables 3b and A5", "token-level term and boost", CONTROLS),
+    "recomputed": Entry("Tables 3c and A2", "recomputed or frozen caption cosines", CONTROLS),
+    "tuning": Entry("", "what was tried on the validation split", CONTROLS),
+    "transfer": Entry("Tables A7 and A10", "trained on one benchmark, tested on another", RESULTS),
+    "seeds": Entry("Table A8", "seed by seed", RESULTS),
     "paper": Entry("", "beside the paper's numbers", RESULTS),
 }
 FIGURES = {
+    "controls": Entry("", "what each loss gains over plain", CONTROLS),
+    "gamma": Entry("Table 3a", "R@1 by strength of the boost", CONTROLS),
     "fractions": Entry("Figure 6", "R@1 by data fraction", RESULTS),
     "epochs": Entry("Figures 5 and A9", "R@1 by epoch", RESULTS),
     "caption_cosines": Entry("Figure 1", "how alike the captions are", DATA),

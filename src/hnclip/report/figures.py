@@ -14,11 +14,15 @@ from matplotlib.figure import Figure
 from hnclip import store
 from hnclip.command import run
 from hnclip.report import style
+from hnclip.report.controls import draw_controls
 from hnclip.report.cosines import draw_caption_cosines
 from hnclip.report.curves import draw_epochs, draw_fractions
+from hnclip.report.gamma_figure import draw_gamma
 from hnclip.report.load import Study, read_study
 
 FIGURES: dict[str, Callable[[Study], Figure]] = {
+    "controls": draw_controls,
+    "gamma": draw_gamma,
     "fractions": draw_fractions,
     "epochs": draw_epochs,
     "caption_cosines": draw_caption_cosines,

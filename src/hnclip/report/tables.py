@@ -13,11 +13,17 @@ from hnclip.command import run
 from hnclip.report.difference_table import difference_table
 from hnclip.report.efficiency_table import efficiency_table
 from hnclip.report.fraction_table import fraction_table
+from hnclip.report.gamma_table import gamma_table
 from hnclip.report.load import Study, read_study
 from hnclip.report.main_table import main_table
 from hnclip.report.overlap_table import overlap_table
 from hnclip.report.paper_table import paper_table
 from hnclip.report.plugin_table import plugin_table
+from hnclip.report.recomputed_table import recomputed_table
+from hnclip.report.seeds_table import seeds_table
+from hnclip.report.token_table import token_table
+from hnclip.report.transfer_table import transfer_table
+from hnclip.report.tuning_table import tuning_table
 from hnclip.report.writer import Table, latex, markdown
 
 
@@ -36,6 +42,12 @@ def write_tables(study: Study, folder: Path) -> None:
     write("plugin", *plugin_table(study), folder)
     write("efficiency", *efficiency_table(study), folder)
     write("overlap", *overlap_table(study), folder)
+    write("gamma", *gamma_table(study), folder)
+    write("token_term", *token_table(study), folder)
+    write("recomputed", *recomputed_table(study), folder)
+    write("tuning", *tuning_table(study), folder)
+    write("transfer", *transfer_table(study), folder)
+    write("seeds", *seeds_table(study), folder)
     write("paper", *paper_table(study), folder)
 
 
