@@ -26,6 +26,7 @@ TABLES = {
     "tuning": Entry("", "what was tried on the validation split", CONTROLS),
     "transfer": Entry("Tables A7 and A10", "trained on one benchmark, tested on another", RESULTS),
     "seeds": Entry("Table A8", "seed by seed", RESULTS),
+    "saturation": Entry("", "solved batches by contrast", DATA),
     "paper": Entry("", "beside the paper's numbers", RESULTS),
 }
 FIGURES = {
@@ -34,5 +35,9 @@ FIGURES = {
     "fractions": Entry("Figure 6", "R@1 by data fraction", RESULTS),
     "epochs": Entry("Figures 5 and A9", "R@1 by epoch", RESULTS),
     "caption_cosines": Entry("Figure 1", "how alike the captions are", DATA),
+    "saturation": Entry("", "solved batches by contrast", DATA),
+    "retrieved": Entry("Figures 3 and A10", "queries that the boost moves most", RESULTS),
 }
-GALLERIES: dict[str, Entry] = {}
+GALLERIES: dict[str, Entry] = {
+    "retrieved": Entry("Figures 3 and A10", "queries that the boost moves most", RESULTS),
+}

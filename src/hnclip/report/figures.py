@@ -19,6 +19,8 @@ from hnclip.report.cosines import draw_caption_cosines
 from hnclip.report.curves import draw_epochs, draw_fractions
 from hnclip.report.gamma_figure import draw_gamma
 from hnclip.report.load import Study, read_study
+from hnclip.report.retrieved_figure import draw_retrieved
+from hnclip.report.saturation_figure import draw_saturation
 
 FIGURES: dict[str, Callable[[Study], Figure]] = {
     "controls": draw_controls,
@@ -26,6 +28,8 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "fractions": draw_fractions,
     "epochs": draw_epochs,
     "caption_cosines": draw_caption_cosines,
+    "saturation": draw_saturation,
+    "retrieved": draw_retrieved,
 }
 
 

@@ -10,8 +10,11 @@ from pathlib import Path
 from hnclip import store
 from hnclip.command import run
 from hnclip.report.load import Study, read_study
+from hnclip.report.retrieved_gallery import retrieved_gallery
 
-GALLERIES: dict[str, Callable[[Study], str]] = {}
+GALLERIES: dict[str, Callable[[Study], str]] = {
+    "retrieved": retrieved_gallery,
+}
 
 
 def write_galleries(study: Study, folder: Path) -> None:

@@ -20,6 +20,7 @@ from hnclip.report.overlap_table import overlap_table
 from hnclip.report.paper_table import paper_table
 from hnclip.report.plugin_table import plugin_table
 from hnclip.report.recomputed_table import recomputed_table
+from hnclip.report.saturation import saturation_table
 from hnclip.report.seeds_table import seeds_table
 from hnclip.report.token_table import token_table
 from hnclip.report.transfer_table import transfer_table
@@ -48,6 +49,7 @@ def write_tables(study: Study, folder: Path) -> None:
     write("tuning", *tuning_table(study), folder)
     write("transfer", *transfer_table(study), folder)
     write("seeds", *seeds_table(study), folder)
+    write("saturation", *saturation_table(study), folder)
     write("paper", *paper_table(study), folder)
 
 
