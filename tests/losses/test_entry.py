@@ -1,5 +1,8 @@
 """Loss entries: what each base and boost reads, and what is refused."""
 
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 
 from hnclip.losses.entry import BASE_KEYS, STRENGTH, LossEntry
@@ -58,3 +61,9 @@ def test_every_fault_is_named_at_once():
 
 def test_a_negative_gamma_is_the_opposite_sign_of_captions():
     assert LossEntry(boost="captions", gamma=-0.5).gamma == -0.5
+
+
+def test_the_page_on_losses_tells_every_base_boost_and_key():
+    page = (Path(__file__).parents[2] / "docs" / "losses.md").read_text(encoding="utf-8")
+    keys = [field.name for field in fields(LossEntry) if field.name not in ("base", "boost")]
+    assert [name for name in (*BASE_KEYS, "none", *STRENGTH, *keys) if f"`{name}`" not in page] == []
