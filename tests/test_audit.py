@@ -103,7 +103,7 @@ def test_steps_epochs_and_pairs(audited):
     exact = rows[rows["precision"] == "32-true"]
     assert exact["step"].to_list() == [0, 3, 6] and exact["epoch"].to_list() == [0, 1, 2]
     assert exact["pairs"].to_list() == [4, 4, 4]  # 4, 4 and 5 an epoch
-    assert record["refused"] == {} and record["audit"]["every"] == 3
+    assert record["refused"] == {} and record["audit"]["every"] == 3 and record["steps_an_epoch"] == 3
 
 
 def prepared(tmp_path, **changes):

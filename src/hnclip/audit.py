@@ -172,6 +172,7 @@ def main(config: Path, audit: Path, folder: Path, out: Path) -> None:
     ending = "the same" if not others else f"not the same ({len(others)} of {len(auditor.weights)} tensors differ)"
     print(f"{steps} measurements; weights after the last step: {ending} as in {weights}")
     record = {"audit": read_json(audit), "refused": auditor.refused, "device": auditor.fabric.device.type}
+    record["steps_an_epoch"] = auditor.steps_an_epoch
     write_rows(out, rows, {"audit": json.dumps(record, sort_keys=True)})
 
 
