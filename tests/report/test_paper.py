@@ -9,6 +9,7 @@ from hnclip.report.load import OVERLAP, Study
 from hnclip.report.methods import methods, settings, zero_shot
 from hnclip.report.paper import FRAMEWORKS, TEST_PAIRS, TRAIN_PAIRS, Printed, Run, run_of, tables
 from hnclip.report.paper_table import paper_table
+from hnclip.report.protocol import differences, recipe_of, train_notes
 from hnclip.report.writer import latex, markdown
 
 OURS = Run("docci", "docci", "longclip", 1, "boosted", "live", 0.5, 100, 42)
@@ -26,7 +27,8 @@ def docci(study) -> Study:
     entry = {"kind": "docci", "options": {}, "train": "train", "test": ["test", "qual_dev"]}
     grids = {name: grid | {"train": ["d"]} for name, grid in study.config["grids"].items()}
     config = study.config | {"grids": grids, "benchmarks": {"d": entry}}
-    return dataclasses.replace(study, config=config, ranks=ranks)
+    choices = {(key[0], "d", *key[2:]): choice for key, choice in study.choices.items()}
+    return dataclasses.replace(study, config=config, ranks=ranks, choices=choices)
 
 
 def test_every_number_of_the_paper_is_read():
@@ -49,6 +51,7 @@ def test_names_are_the_papers(docci):
     assert named["hnclip", "infonce"] == plain
     assert named["finelip", "infonce"] == plain._replace(framework="finelip", token_term=0)
     assert named["longclip", "infonce-s17"] is None and named["longclip", "margin"] is None
+    assert named["longclip", "infonce-tuned"] is None
     released = run_of(docci, zero_shot(docci, "tiny"), "d/test", 0, 0)
     assert released == Run("", "docci", "zero_shot", 0, "", "", 0.0, 100, 42) and released in tables()["Table 1"]
     assert run_of(docci, zero_shot(docci, "tiny"), "d/qual_dev", 0, 0) is None
@@ -109,17 +112,91 @@ def test_images_that_were_trained_on_are_marked_beside_the_papers(docci):
     assert set(rows.loc[rows["framework"] == "hnclip", "trained_on"]) == {50.0}
 
 
-def test_the_papers_own_overlap_is_said(docci):
+def long_dci(docci: Study) -> Study:
+    """As if it had trained on DCI and tested on Long-DCI too."""
     dci = {"kind": "dci", "options": {}, "train": "train", "test": ["test"]}
-    long_dci = {"kind": "long_dci", "options": {}, "test": ["test"]}
+    whole = {"kind": "long_dci", "options": {}, "test": ["test"]}
     grids = {name: grid | {"train": ["d"], "transfer": ["l"]} for name, grid in docci.config["grids"].items()}
-    config = docci.config | {"benchmarks": {"d": dci, "l": long_dci}, "grids": grids}
+    config = docci.config | {"benchmarks": {"d": dci, "l": whole}, "grids": grids}
     ranks = docci.ranks.assign(target=docci.ranks["target"].replace({"d/test": "l/test", "d/qual_dev": "d/test"}))
-    found, _ = paper_table(dataclasses.replace(docci, config=config, ranks=ranks))
+    return dataclasses.replace(docci, config=config, ranks=ranks)
+
+
+def test_the_papers_own_overlap_is_said_and_its_numbers_are_marked(docci):
+    found, rows = paper_table(long_dci(docci))
     notes = {table.title.split(" on ")[1].split(",")[0]: " ".join(table.notes) for table in found}
     assert "have seen 5445 of its 7444 pairs of Long-DCI (73.1%)" in notes["l/test"] and "seen" not in notes["d/test"]
+    first = next(table for table in found if "Table 1 on l/test" in table.title)
+    marked = {row[0]: row[6].endswith(" †") for row in first.rows}
+    assert marked == {"zero-shot": False, "finelip": True, "hnclip": True}
+    trained = rows[(rows["target"] == "l/test") & (rows["train"] == "d")]
+    assert set(trained["paper_trained_on"]) == {100 * 5445 / 7444}
+    assert set(rows.loc[rows["target"] == "d/test", "paper_trained_on"]) == {0.0}
 
 
-def test_a_study_without_a_row_of_the_paper_says_so(study):
-    (table,), rows = paper_table(study)
-    assert rows.empty and not table.rows and table.notes[0].startswith("No cell of this study is a row of the paper's")
+def test_numbers_of_a_best_epoch_are_marked(docci):
+    frozen = docci.config["losses"] | {"hn": {"base": "infonce", "boost": "frozen", "gamma": 0.5}}
+    found, rows = paper_table(dataclasses.replace(docci, config=docci.config | {"losses": frozen}))
+    (best,) = [table for table in found if "Table A2" in table.title]
+    assert all(row[6].endswith(" ‡") for row in best.rows) and "ddagger" in latex([best])
+    assert "best epoch of each benchmark, chosen on the test split" in " ".join(best.notes)
+    assert set(rows.loc[rows["source"] == "Table A2", "paper_epoch"]) == {"best on the test split"}
+    others = [table for table in found if "Table A2" not in table.title]
+    assert others and not any("‡" in cell for table in others for row in table.rows for cell in row)
+    assert all("does not say of which epoch" in " ".join(table.notes) for table in others)
+
+
+def test_what_differs_from_the_papers_protocol_is_named(docci):
+    found, rows = paper_table(docci)
+    first = next(table for table in found if "Table 1 " in table.title)
+    (said,) = [note for note in first.notes if note.startswith("Protocol otherwise")]
+    assert "backbone tiny (paper Long-CLIP-L), pixels 48 (paper 224), test pairs 64 (paper 5100)" in said
+    assert "hnclip on d: epochs 4 (paper 10), lr 0.0001 (paper 2e-06)" in said and "zero-shot" not in said
+    row = rows[(rows["framework"] == "finelip") & (rows["source"] == "Table 1")].iloc[0]
+    assert "lr 0.0001 (paper 1e-06)" in row["protocol"] and "epochs 4 (paper 10)" in row["protocol"]
+    assert any("does not state these" in note and "betas [0.9, 0.98]" in note for note in first.notes)
+
+
+def test_the_papers_own_protocol_is_no_difference(docci):
+    transform = {"size": 224, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
+    backbone = {"kind": "longclip", "weights": "hub:a/b/longclip-L.pt", "context": 248, "transform": transform}
+    recipe = {"epochs": 10, "batch": 16, "accumulate": 8, "lr": 2e-6, "schedule": "cosine"}
+    named = {"hnclip": {"kind": "hnclip", "recipe": {"batch": 128, "accumulate": 1}, "options": {"token_weight": 0.5}}}
+    config = docci.config | {"backbones": {"tiny": backbone}, "recipe": recipe}
+    config |= {"frameworks": docci.config["frameworks"] | named}
+    changed = dataclasses.replace(docci, config=config)
+    by_name = {s.framework: methods(changed, s)[0] for s in settings(changed)}
+    assert differences(changed, by_name["longclip"], "d/test") == ["test pairs 64 (paper 5100)"]
+    assert differences(changed, by_name["hnclip"], "d/test")[1:] == [
+        "batch 128 (paper 16)",
+        "accumulate 1 (paper 8)",
+        "option token_weight 0.5",
+    ]
+    assert recipe_of(changed, by_name["hnclip"])["batch"] == 128
+
+
+def test_training_images_stand_beside_the_papers(docci, tmp_path):
+    path = tmp_path / "train.parquet"
+    pandas.DataFrame({"id": ["a", "a", "b"]}).to_parquet(path)
+    given = dataclasses.replace(docci, record={"manifests": {"d/train": str(path)}})
+    assert train_notes(given, ["d", ""]) == ["Trained on: d/train has 2 images, the paper's 9450 pairs."]
+    assert train_notes(docci, ["d"]) == []
+
+
+def test_a_study_on_other_data_leaves_the_papers_column_empty(study):
+    found, rows = paper_table(study)
+    assert [table.title for table in found] == [
+        f"Beside the paper's numbers: none on {target}, percent" for target in ("scenes/test", "scenes/unseen")
+    ]
+    for table in found:
+        assert table.notes[0].startswith("No cell of this study is a row of the paper's") and table.rows
+        theirs = [nth for nth, name in enumerate(table.header) if name in ("paper", "difference")]
+        assert len(theirs) == 6 and {row[nth] for row in table.rows for nth in theirs} == {"–"}
+    assert (
+        len(rows) and rows[["paper", "difference", "source", "seed"]].isna().all().all() and rows["ours"].notna().all()
+    )
+    keep = (rows["framework"] == "hnclip") & (rows["loss"] == "hn") & (rows["target"] == "scenes/test")
+    (row,) = rows[keep & (rows["direction"] == "i2t") & (rows["k"] == 5)].to_dict("records")
+    ranks = study.ranks[(study.ranks["framework"] == "hnclip") & (study.ranks["loss"] == "hn")]
+    ranks = ranks[(ranks["target"] == "scenes/test") & (ranks["direction"] == "i2t")]
+    assert row["ours"] == pytest.approx(100 * (ranks["rank"] < 5).mean(), abs=1e-9)

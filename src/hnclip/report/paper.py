@@ -75,15 +75,17 @@ def tables() -> dict[str, dict[Run, Printed]]:
 def run_of(study: Study, method: Method, target: str, fraction: int, seed: int) -> Run | None:
     """The paper's name for a cell on a test split; None where the paper has no such thing.
 
-    Benchmarks and frameworks go by their kinds. A loss at a fixed scale is none of the paper's. The released model is
-    the paper's zero-shot row, which stands under all data and its first seed.
+    Benchmarks and frameworks go by their kinds. A loss at a fixed scale, or tuned, is none of the paper's. The released
+    model is the paper's zero-shot row, which stands under all data and its first seed.
     """
     benchmark, split = target.split("/")
     benchmarks = study.config["benchmarks"]
     untrained = method.kind == ZERO_SHOT
     kind = ZERO_SHOT if untrained else study.config["frameworks"][method.framework]["kind"]
     entry = {} if untrained else study.config["losses"][method.loss]
-    if split != TEST_SPLIT or kind not in FRAMEWORKS or method.kind not in LOSSES or entry.get("scale"):
+    if split != TEST_SPLIT or kind not in FRAMEWORKS or method.kind not in LOSSES or method.tuned:
+        return None
+    if entry.get("scale"):
         return None
     train = "" if untrained else benchmarks[method.train]["kind"]
     loss, source = LOSSES[method.kind]

@@ -4,20 +4,21 @@ from dataclasses import dataclass
 
 import pandas
 
-from hnclip.report import estimates, paper
+from hnclip.report import estimates, paper, paper_marks, protocol
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS
 from hnclip.report.format import name_columns, names, signed, with_interval
 from hnclip.report.load import Study, named, test_targets
 from hnclip.report.methods import Method, methods, settings, zero_shot
 from hnclip.report.notes import size_notes
-from hnclip.report.paper import BACKBONE, TEST_PAIRS, TRAIN_PAIRS, Printed, Run
+from hnclip.report.paper import BACKBONE, TEST_PAIRS, Printed, Run
+from hnclip.report.unprinted import unprinted
 from hnclip.report.writer import Table
 
 TITLE = "Beside the paper's numbers"
 COLUMNS = (
     "source backbone train framework loss label fraction seed target direction k queries gallery ours low high paper "
-    "difference paper_within_interval note trained_on"
+    "difference paper_within_interval note trained_on paper_trained_on paper_epoch protocol"
 ).split()
 WORDS = {"t2i": "caption → image", "i2t": "image → caption"}
 
@@ -27,6 +28,7 @@ class Match:
     """A cell of the study on a test split, with the row of one of the paper's tables that it reproduces."""
 
     source: str
+    run: Run
     printed: Printed
     method: Method
     target: str
@@ -35,22 +37,18 @@ class Match:
 
 
 def paper_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
-    """A table each of the paper's tables and test splits; a sentence where the study reproduces none of its rows."""
+    """A table each of the paper's tables and test splits; without a row of the paper, ours beside an empty column."""
     scores: dict[tuple, dict[str, float]] = {}
     tables, records = [], []
     for target in test_targets(study):
         cells = _cells(study, target)
         for source, printed in paper.tables().items():
-            found = [Match(source, printed[run], *cell) for run in printed for cell in cells.get(run, ())]
+            found = [Match(source, run, printed[run], *cell) for run in printed for cell in cells.get(run, ())]
             if found:
                 tables.append(_table(study, source, target, found, scores))
                 records += [row for match in found for row in _records(study, match, scores)]
     if not tables:
-        said = (
-            "No cell of this study is a row of the paper's tables (arXiv 2608.18521): same training set, test split, "
-        )
-        said += "framework, loss, strength of the boost, share of the data and seed."
-        tables = [Table(TITLE, [], [], [said])]
+        tables, records = unprinted(study, TITLE)
     return tables, pandas.DataFrame(records, columns=COLUMNS)
 
 
@@ -93,7 +91,12 @@ def _table(study: Study, source: str, target: str, found: list[Match], scores: d
     spans = [("", words), *((f"R@{k}", 3) for k in ks)]
     title = f"{TITLE}: its {source} on {target}, percent"
     return Table(
-        title, header + [level, "paper", "difference"] * len(ks), rows, _notes(study, target, found), spans, words=words
+        title,
+        header + [level, "paper", "difference"] * len(ks),
+        rows,
+        _notes(study, source, target, found),
+        spans,
+        words=words,
     )
 
 
@@ -115,7 +118,8 @@ def _compared(study: Study, match: Match, direction: str, k: int, scores: dict) 
     if printed is None:
         return ["–"] * 3
     ours = _score(study, match, direction, k, scores)
-    return [with_interval(ours), f"{printed:.2f}", signed(ours["score"] - printed)]
+    theirs = f"{printed:.2f}{paper_marks.marks(match.source, match.run)}"
+    return [with_interval(ours), theirs, signed(ours["score"] - printed)]
 
 
 def _records(study: Study, match: Match, scores: dict) -> list[dict]:
@@ -124,6 +128,8 @@ def _records(study: Study, match: Match, scores: dict) -> list[dict]:
     base = {name: getattr(method, name) for name in ("backbone", "train", "framework", "loss", "label")}
     base |= {name: getattr(match, name) for name in ("source", "target", "fraction", "seed")}
     base |= {"note": match.printed.note, "trained_on": seen_share(study, method.train, match.target)}
+    base |= {"paper_trained_on": paper_marks.seen_share(match.run), "paper_epoch": paper_marks.epoch_of(match.source)}
+    base["protocol"] = "; ".join(protocol.differences(study, method, match.target))
     rows = []
     for (direction, k), printed in match.printed.recalls.items():
         ours = _score(study, match, direction, k, scores)
@@ -135,7 +141,7 @@ def _records(study: Study, match: Match, scores: dict) -> list[dict]:
     return rows
 
 
-def _notes(study: Study, target: str, found: list[Match]) -> list[str]:
+def _notes(study: Study, source: str, target: str, found: list[Match]) -> list[str]:
     kind = study.config["benchmarks"][target.split("/")[0]]["kind"]
     trains = [match.method.train for match in found]
     return [
@@ -144,7 +150,9 @@ def _notes(study: Study, target: str, found: list[Match]) -> list[str]:
         f"{'; '.join(_start(study, name) for name in dict.fromkeys(match.method.backbone for match in found))}.",
         "Difference: ours minus the paper's, points of percent. The bootstrap interval is that of our row's one seed "
         "and says nothing about another; the paper prints no interval, so its own number may stray as far.",
-        *_paper_seen(study, kind, trains),
+        *protocol.protocol_differences(study, [match.method for match in found], target),
+        *protocol.train_notes(study, trains),
+        *paper_marks.mark_notes(source, [match.run for match in found]),
         *data_notes(study, target, trains),
     ]
 
@@ -154,14 +162,3 @@ def _start(study: Study, backbone: str) -> str:
     entry = study.config["backbones"][backbone]
     what = [str(entry[key]) for key in ("model", "pretrained", "weights") if entry.get(key)]
     return f"{backbone} ({', '.join([entry['kind'], *what])})"
-
-
-def _paper_seen(study: Study, kind: str, trains: list[str]) -> list[str]:
-    """The paper's own test images that it trained on: its Long-DCI is its DCI, both parts together."""
-    if kind != "long_dci" or "dci" not in {study.config["benchmarks"][train]["kind"] for train in trains if train}:
-        return []
-    trained, tested = TRAIN_PAIRS["dci"], TEST_PAIRS[kind]
-    return [
-        f"The paper's models trained on DCI have seen {trained} of its {tested} pairs of Long-DCI "
-        f"({trained / tested:.1%}): its training and its test pairs of DCI together."
-    ]

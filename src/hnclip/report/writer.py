@@ -23,6 +23,7 @@ _LATEX = {
     "→": r"$\to$",
     "±": r"$\pm$",
     "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
 }
 
 
