@@ -26,6 +26,8 @@ TABLES = {
     "tuning": Entry("", "what was tried on the validation split", CONTROLS),
     "transfer": Entry("Tables A7 and A10", "trained on one benchmark, tested on another", RESULTS),
     "seeds": Entry("Table A8", "seed by seed", RESULTS),
+    "geometry": Entry("Table A1", "how alike the captions are", DATA),
+    "gradients": Entry("", "gradients along a training", DATA),
     "saturation": Entry("", "solved batches by contrast", DATA),
     "paper": Entry("", "beside the paper's numbers", RESULTS),
 }
@@ -35,9 +37,15 @@ FIGURES = {
     "fractions": Entry("Figure 6", "R@1 by data fraction", RESULTS),
     "epochs": Entry("Figures 5 and A9", "R@1 by epoch", RESULTS),
     "caption_cosines": Entry("Figure 1", "how alike the captions are", DATA),
+    "geometry": Entry("Figure A6", "how alike the captions are, at a glance", DATA),
+    "heat_map": Entry("Figure A5", "cosines within one batch", DATA),
+    "near_twins": Entry("Figures A1 to A4", "captions that are nearly alike", DATA),
+    "gradients": Entry("Figure 4", "gradients along a training", DATA),
+    "gradients_by": Entry("Figure A8", "gradients by training set and share of it", DATA),
     "saturation": Entry("", "solved batches by contrast", DATA),
     "retrieved": Entry("Figures 3 and A10", "queries that the boost moves most", RESULTS),
 }
 GALLERIES: dict[str, Entry] = {
+    "near_twins": Entry("Figures A1 to A4", "captions and pictures that are nearly alike", DATA),
     "retrieved": Entry("Figures 3 and A10", "queries that the boost moves most", RESULTS),
 }

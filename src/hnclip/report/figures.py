@@ -18,9 +18,13 @@ from hnclip.report.controls import draw_controls
 from hnclip.report.cosines import draw_caption_cosines
 from hnclip.report.curves import draw_epochs, draw_fractions
 from hnclip.report.gamma_figure import draw_gamma
+from hnclip.report.geometry_figure import draw_geometry
+from hnclip.report.gradients import draw_gradients, draw_gradients_by
+from hnclip.report.heat_map import draw_heat_map
 from hnclip.report.load import Study, read_study
 from hnclip.report.retrieved_figure import draw_retrieved
 from hnclip.report.saturation_figure import draw_saturation
+from hnclip.report.twins_figure import draw_near_twins
 
 FIGURES: dict[str, Callable[[Study], Figure]] = {
     "controls": draw_controls,
@@ -28,6 +32,11 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
     "fractions": draw_fractions,
     "epochs": draw_epochs,
     "caption_cosines": draw_caption_cosines,
+    "geometry": draw_geometry,
+    "heat_map": draw_heat_map,
+    "near_twins": draw_near_twins,
+    "gradients": draw_gradients,
+    "gradients_by": draw_gradients_by,
     "saturation": draw_saturation,
     "retrieved": draw_retrieved,
 }

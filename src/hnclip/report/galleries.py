@@ -10,9 +10,11 @@ from pathlib import Path
 from hnclip import store
 from hnclip.command import run
 from hnclip.report.load import Study, read_study
+from hnclip.report.near_twins import near_twins
 from hnclip.report.retrieved_gallery import retrieved_gallery
 
 GALLERIES: dict[str, Callable[[Study], str]] = {
+    "near_twins": near_twins,
     "retrieved": retrieved_gallery,
 }
 

@@ -47,7 +47,7 @@ def _each(name: str) -> Callable[[Study, Audited], list[Line]]:
 
 def _cosine(study: Study, audit: Audited) -> list[Line]:
     rows = audit.of(EXACT).dropna(subset="cosine")
-    return [Line("plain, boosted", rows["done"].tolist(), rows["cosine"].tolist(), style.GREY, dots=True)]
+    return [Line("plain and boosted", rows["done"].tolist(), rows["cosine"].tolist(), style.GREY, "none", dots=True)]
 
 
 def _by_epoch(rows: pandas.DataFrame, flags: pandas.Series) -> tuple[list[float], list[float]]:

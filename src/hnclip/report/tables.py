@@ -14,6 +14,8 @@ from hnclip.report.difference_table import difference_table
 from hnclip.report.efficiency_table import efficiency_table
 from hnclip.report.fraction_table import fraction_table
 from hnclip.report.gamma_table import gamma_table
+from hnclip.report.geometry_table import geometry_table
+from hnclip.report.gradient_table import gradient_table
 from hnclip.report.load import Study, read_study
 from hnclip.report.main_table import main_table
 from hnclip.report.overlap_table import overlap_table
@@ -49,6 +51,8 @@ def write_tables(study: Study, folder: Path) -> None:
     write("tuning", *tuning_table(study), folder)
     write("transfer", *transfer_table(study), folder)
     write("seeds", *seeds_table(study), folder)
+    write("geometry", *geometry_table(study), folder)
+    write("gradients", *gradient_table(study), folder)
     write("saturation", *saturation_table(study), folder)
     write("paper", *paper_table(study), folder)
 
