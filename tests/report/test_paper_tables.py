@@ -102,6 +102,9 @@ def test_the_token_term_and_the_boost_make_a_square(swept, made):
         ["hnclip", "yes", "yes (γ = 0.25)", "neither"],
         ["hnclip", "yes", "yes (γ = 0.25)", "L_HN alone"],
     ]
+    assert ["hnclip", "yes", "yes (tuned)", "neither"] in [row[:4] for row in tables[0].rows]
+    tuned = rows[(rows["loss"] == "hn-tuned") & (rows["framework"] == "hnclip") & (rows["direction"] == "mean")]
+    assert set(tuned["against"]) == {"longclip/plain-tuned", "longclip/hn-tuned"}
     keep = (rows["loss"] == "hn") & (rows["framework"] == "hnclip") & (rows["target"] == "scenes/test")
     found = rows[keep & (rows["direction"] == "mean")].set_index("against")["points"]
     assert list(found.index) == ["longclip/infonce", "longclip/hn"]

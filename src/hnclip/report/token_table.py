@@ -27,9 +27,10 @@ def token_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
         return [Table(TITLE, [], [], [EMPTY])], pandas.DataFrame(columns=names)
     rows = [row for square in squares for row in _rows(study, square)]
     notes = [
-        "L_tok: FILIP's late interaction as a second term of the loss (framework of kind hnclip), with the weight "
-        "that the config gives. L_HN: the boost in the image-caption term. A difference is taken to the row of the "
-        "same backbone and training set that `minus` names, over the seeds that both have."
+        "L_tok: FILIP's late interaction as a second term of the loss (framework of kind hnclip), with the weight of its "
+        "config entry. L_HN: the boost in the image-caption term; tuned: plain and boosted each at their own best setting "
+        "on the validation split, chosen for each framework by itself. A difference is taken to the row of the same "
+        "backbone and training set that `minus` names, over the seeds that both have.",
     ]
     tables, records = [], []
     for target in targets:
@@ -59,20 +60,24 @@ def _recipe(study: Study, setting: Setting) -> dict:
 
 
 def _crossed(study: Study, without: Setting, with_term: Setting) -> Iterator[tuple[Method, Method, Method, Method]]:
-    """The losses that both frameworks have, plain beside boosted at one scale."""
-    here, there = ({m.loss: m for m in methods(study, s) if not m.tuned} for s in (without, with_term))
+    """The losses that both frameworks have, plain beside boosted at one scale; tuned beside tuned."""
+    here, there = ({method.loss: method for method in methods(study, s)} for s in (without, with_term))
     shared = [name for name in named(study.config, "losses") if name in here and name in there]
-    plain = {scale_of(study, here[name]): name for name in shared if here[name].kind in ("plain", "scale")}
+    plain = {_standing(study, here[name]): name for name in shared if here[name].kind in ("plain", "scale")}
     for name in shared:
-        base = plain.get(scale_of(study, here[name]))
+        base = plain.get(_standing(study, here[name]))
         if here[name].kind == "boosted" and base:
             yield here[base], there[base], here[name], there[name]
 
 
+def _standing(study: Study, method: Method) -> tuple[bool, float | None]:
+    """Whether it is tuned, and of an untuned loss the scale that it holds fixed."""
+    return method.tuned, None if method.tuned else scale_of(study, method)
+
+
 def _rows(study: Study, square: tuple[Method, Method, Method, Method]) -> list[Row]:
     neither, term, boost, both = square
-    strength = f"γ = {gamma_of(study, boost):g}"
-    yes = f"yes ({strength})"
+    yes = "yes (tuned)" if boost.tuned else f"yes (γ = {gamma_of(study, boost):g})"
     rows = [
         (neither, "no", "no", "–", None),
         (term, "yes", "no", "neither", neither),

@@ -10,7 +10,7 @@ from hnclip.report.notes import interval_notes, protocol_notes, size_notes
 from hnclip.report.writer import Table
 
 WORDS = {"t2i": "caption → image", "i2t": "image → caption"}
-SHOWN = 3  # how many K are printed; the CSV has all
+SHOWN = 3  # of the study's K, the first so many: those of the paper's main table
 NONE = (
     "No cell of this study is a row of the paper's tables (arXiv 2608.18521): same training set, test split, "
     "framework, loss, strength of the boost, share of the data and seed. The paper's column is therefore empty; no "
@@ -27,7 +27,7 @@ def unprinted(study: Study, title: str) -> tuple[list[Table], list[dict]]:
             (method, direction, k): score
             for method in found
             for direction in DIRECTIONS
-            for k in study.options.ks
+            for k in study.options.ks[:SHOWN]
             if (score := estimates.estimate(study, method, target, direction, k))
         }
         if scores:
