@@ -98,7 +98,7 @@ def test_sample_size_by_hand():
 def tables_of(
     luck: numpy.random.Generator, tables: int, methods: int, families: int, seeds: int, between: float, gain: float = 0
 ) -> numpy.ndarray:
-    """Hits of `methods` against one plain method that are `gain` better: differences [tables, methods, families, seeds].
+    """Hits of `methods`, `gain` better, minus those of one plain method: [tables, methods, families, seeds].
 
     Families of 8 near-twins share their difficulty, a family suits a method or not, seeds differ in level.
     """

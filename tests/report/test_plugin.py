@@ -46,7 +46,7 @@ def test_the_numbers_are_those_of_the_ranks(study, framework, seeds):
 
 def test_a_pair_is_that_of_the_table_of_differences(study):
     _, differences = difference_table(study)
-    alike = ["framework", "target", "points", "low", "high", "reading", "seeds"]
+    alike = ["framework", "target", "points", "low", "high", "adjusted_p", "verdict", "seeds"]
     wanted = differences[(differences["a"] == "hn") & (differences["b"] == "infonce")][alike]
     assert plugin_table(study)[1][alike].equals(wanted.reset_index(drop=True))
 

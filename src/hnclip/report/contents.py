@@ -14,6 +14,7 @@ class Entry(NamedTuple):
 RESULTS, CONTROLS, COSTS, DATA = "2 Results", "3 Controls", "5 Costs and protocol", "4 Captions and gradients"
 
 TABLES = {
+    "verdicts": Entry("", "the questions and their answers", RESULTS),
     "main": Entry("Table 1", "recall of every method", RESULTS),
     "differences": Entry("", "paired differences", RESULTS),
     "fractions": Entry("Table A9", "R@1 by data fraction", RESULTS),

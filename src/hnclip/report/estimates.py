@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-import numpy
-
+from hnclip.report.contrast import Contrast, contrast
 from hnclip.report.load import ZERO_SHOT, Study, named
 from hnclip.report.methods import Method, Setting, methods, rescored, settings, zero_shot
 from hnclip.report.statistics import Hits, count_hits, difference, interval
@@ -51,10 +50,18 @@ def paired(
     study: Study, a: Method, b: Method, target: str, direction: str = MEAN, k: int = 1, fraction: int = 100
 ) -> dict[str, float] | None:
     """a - b in points of percent with its paired interval; None where one is missing or no seed is shared."""
-    hits = [hits_of(study, method, target, direction, k, fraction) for method in (a, b)]
-    if None in hits or not set(hits[0].seeds) & set(hits[1].seeds):
+    found = contrast_of(study, *(hits_of(study, method, target, direction, k, fraction) for method in (a, b)))
+    if found is None:
         return None
-    return _percent(study, difference(*hits))
+    low, high = found.interval(study.options.confidence)
+    return {"score": 100 * found.score, "low": 100 * low, "high": 100 * high, "seeds": found.seeds}
+
+
+def contrast_of(study: Study, a: Hits | None, b: Hits | None) -> Contrast | None:
+    """The contrast a - b over the seeds of both; None where one side was not evaluated or no seed is shared."""
+    if a is None or b is None or not set(a.seeds) & set(b.seeds):
+        return None
+    return contrast(difference(a, b), study.options.bootstrap)
 
 
 def plain_beside(study: Study, a: Method, found: Iterable[Method]) -> list[Method]:
@@ -65,32 +72,6 @@ def plain_beside(study: Study, a: Method, found: Iterable[Method]) -> list[Metho
     scale = study.config["losses"][a.loss].get("scale")
     fixed = [m for m in found if m.kind == "scale" and scale and study.config["losses"][m.loss]["scale"] == scale]
     return fixed or [method for method in found if method.kind == "plain" and not method.tuned]
-
-
-def comparisons(study: Study, setting: Setting, fraction: int = 100) -> list[tuple[Method, Method]]:
-    """The pairs behind the study's questions: boosted and margin against plain, against each other, against tuned
-    plain. A boosted loss meets the plain one of its own scale and the margin of its own strength."""
-    found = methods(study, setting, fraction)
-    by_kind = {kind: [method for method in found if method.kind == kind] for kind in {m.kind for m in found}}
-    boosted, margin, frozen = (by_kind.get(kind, []) for kind in ("boosted", "margin", "frozen"))
-    pairs = [(a, b) for a in (*boosted, *margin, *frozen) for b in plain_beside(study, a, found)]
-    pairs += [(a, b) for a in boosted for b in margin if _strength(study, a) == _strength(study, b)]
-    tuned = [method for method in found if method.kind == "plain" and method.tuned]
-    return pairs + [(a, b) for a in boosted for b in tuned if not a.tuned]
-
-
-def _strength(study: Study, method: Method) -> tuple:
-    entry = study.config["losses"][method.loss]
-    return entry.get("gamma"), entry.get("scale")
-
-
-def verdict(found: dict[str, float]) -> str:
-    """Where the interval of a difference lies."""
-    if numpy.isnan(found["low"]):
-        return "no interval"
-    if found["low"] > 0:
-        return "interval above 0"
-    return "interval below 0" if found["high"] < 0 else "interval includes 0"
 
 
 def fractions(study: Study, setting: Setting) -> dict[Method, list[int]]:

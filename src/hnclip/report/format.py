@@ -24,6 +24,20 @@ def signed(value: float) -> str:
     return "–" if math.isnan(value) else text[1:] if text[1:] == "0.0" else text
 
 
+def bounds(low: float, high: float) -> str:
+    """`[+1.2, +3.4]`, an interval of points."""
+    return f"[{signed(low)}, {signed(high)}]"
+
+
+def p_words(value: float) -> str:
+    """A p-value with two figures, not below 0.0001."""
+    if math.isnan(value):
+        return "–"
+    if value < 0.0001:
+        return "< 0.0001"
+    return f"{value:.{max(2, 1 - math.floor(math.log10(value)))}f}"
+
+
 def name_columns(study: Study, found: list[Method]) -> list[str]:
     """Backbone and training set are columns only where they differ."""
     varied = [name for name in ("backbone", "train") if len({getattr(m, name) for m in found} - {""}) > 1]

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy
 
 from hnclip.report.comparisons import comparisons
-from hnclip.report.contrast import Contrast, contrast
-from hnclip.report.estimates import MEAN, hits_of
+from hnclip.report.contrast import Contrast
+from hnclip.report.estimates import MEAN, contrast_of, hits_of
 from hnclip.report.holm import holm
 from hnclip.report.load import Study
 from hnclip.report.methods import Method, settings
 from hnclip.report.sample_size import hint
-from hnclip.report.statistics import Hits, difference
 
 BETTER, WORSE, NO_INTERVAL, NOT_SHOWN = "better", "worse", "no interval", "no difference shown"
 
@@ -45,18 +44,11 @@ def judged(study: Study, target: str) -> list[Judged]:
     """Every comparison that the study can make on a test split, in the order of its settings."""
     pairs = [pair for setting in settings(study) for pair in comparisons(study, setting)]
     hits = {method: hits_of(study, method, target, MEAN, 1) for pair in pairs for method in pair}
-    found = {(a, b): made for a, b in pairs if (made := _contrast(study, hits[a], hits[b]))}
+    found = {(a, b): made for a, b in pairs if (made := contrast_of(study, hits[a], hits[b]))}
     adjusted = holm([made.p for made in found.values()])
     return [
         _judged(study, pair, target, made, value) for (pair, made), value in zip(found.items(), adjusted, strict=True)
     ]
-
-
-def _contrast(study: Study, a: Hits | None, b: Hits | None) -> Contrast | None:
-    """None where one side was not evaluated or no seed is shared."""
-    if a is None or b is None or not set(a.seeds) & set(b.seeds):
-        return None
-    return contrast(difference(a, b), study.options.bootstrap)
 
 
 def _judged(study: Study, pair: tuple[Method, Method], target: str, made: Contrast, adjusted: float) -> Judged:

@@ -90,12 +90,22 @@ def difference_notes(study: Study) -> list[str]:
     options = study.options
     return [
         "Each difference is taken over the same queries and the seeds that both sides share, last epoch. Its "
-        f"{options.confidence:.0%} bootstrap interval ({options.bootstrap} draws) draws families with replacement, "
-        "the same for both sides; with several seeds the spread between seeds beyond what the draws explain is "
-        "added (Student's t).",
-        "A row with one seed: its interval says nothing about another seed. Intervals are not corrected for the "
-        "number of rows.",
+        f"{options.confidence:.0%} interval adds two errors: that of the test set, from a bootstrap of whole families "
+        f"({options.bootstrap} draws, the same for both sides), and with several seeds the spread between seeds beyond "
+        "what the draws explain; each with Student's t. Two seeds leave it wide.",
+        "A row with one seed: its interval says nothing about another seed.",
         *_commit_notes(study),
+    ]
+
+
+def verdict_notes(study: Study, rows: int) -> list[str]:
+    """How a verdict comes about, for a test split with so many comparisons."""
+    level = 1 - study.options.confidence
+    return [
+        f"Verdicts follow from the p-value adjusted by Holm over all {_count(rows, 'comparison', 'comparisons')} of "
+        f"the test split: below {level:.2g} a is better or worse than b, otherwise no difference is shown, which does "
+        "not mean that there is none. The interval and the probability of improvement are of the same distribution, "
+        "each row by itself, not adjusted.",
     ]
 
 

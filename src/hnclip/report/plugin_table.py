@@ -7,17 +7,21 @@ import pandas
 from hnclip.report import estimates
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS
-from hnclip.report.format import name_columns, names, percent, signed
+from hnclip.report.format import bounds, name_columns, names, p_words, percent, signed
+from hnclip.report.judged import Judged, judged
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method, Setting, methods, settings
-from hnclip.report.notes import difference_notes, size_notes
+from hnclip.report.notes import difference_notes, size_notes, verdict_notes
 from hnclip.report.writer import Table
 
 COLUMNS = (
     "backbone train framework plain boosted plain_label boosted_label target plain_t2i boosted_t2i plain_i2t "
-    "boosted_i2t points low high reading seeds seed_names trained_on"
+    "boosted_i2t points low high adjusted_p verdict seeds seed_names trained_on"
 ).split()
 WORDS = {"t2i": "R@1 caption → image", "i2t": "R@1 image → caption"}
+
+
+Pair = tuple[Method, Method]
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Gain:
     seeds: tuple[int, ...]
 
 
-def plugin_pairs(study: Study, setting: Setting) -> list[tuple[Method, Method]]:
+def plugin_pairs(study: Study, setting: Setting) -> list[Pair]:
     """(boosted, plain) of a framework on all training data: every boosted loss with the plain ones of its scale."""
     found = methods(study, setting)
     boosted = [method for method in found if method.kind == "boosted"]
@@ -54,23 +58,25 @@ def plugin_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
     pairs = [pair for setting in settings(study) for pair in plugin_pairs(study, setting)]
     for target in test_targets(study):
         found = {pair: got for pair in pairs if (got := gain(study, *pair, target))}
-        tables.append(_table(study, target, pairs, found))
+        said = {(row.a, row.b): row for row in judged(study, target)}
+        tables.append(_table(study, target, pairs, found, said))
         records += [
-            _record(a, b, target, got) | {"trained_on": seen_share(study, a.train, target)}
+            _record(a, b, target, got, said[a, b]) | {"trained_on": seen_share(study, a.train, target)}
             for (a, b), got in found.items()
         ]
     return tables, pandas.DataFrame(records, columns=COLUMNS)
 
 
-def _table(study: Study, target: str, pairs: list, found: dict[tuple[Method, Method], Gain]) -> Table:
+def _table(study: Study, target: str, pairs: list[Pair], found: dict[Pair, Gain], said: dict[Pair, Judged]) -> Table:
     columns = name_columns(study, [a for a, _ in pairs])
     rows = [
-        [*names(a, columns, mark(study, a.train, target)), a.label, b.label, *_cells(got)]
+        [*names(a, columns, mark(study, a.train, target)), a.label, b.label, *_cells(got, said[a, b])]
         for (a, b), got in found.items()
     ]
     level = f"{study.options.confidence:.0%} interval"
-    header = [*columns, "boosted loss", "plain loss", *["plain", "boosted"] * 2, "points", level, "reading", "seeds"]
-    spans = [("", len(columns) + 2), *((WORDS[direction], 2) for direction in DIRECTIONS), ("boosted minus plain", 4)]
+    header = [*columns, "boosted loss", "plain loss", *["plain", "boosted"] * 2]
+    header += ["points", level, "adjusted p", "verdict", "seeds"]
+    spans = [("", len(columns) + 2), *((WORDS[direction], 2) for direction in DIRECTIONS), ("boosted minus plain", 5)]
     wheres = [(a.backbone, a.train, a.framework) for a, _ in found]
     rules = [index for index in range(1, len(wheres)) if wheres[index] != wheres[index - 1]]
     rules = rules if len(set(wheres)) < len(wheres) else []  # lines part frameworks of several rows
@@ -84,25 +90,25 @@ def _table(study: Study, target: str, pairs: list, found: dict[tuple[Method, Met
         "names, those that both sides have, on all training data.",
         *_lone_notes(study, pairs),
         *difference_notes(study),
+        *verdict_notes(study, len(said)),
     ]
     return Table(title, header, rows, notes, spans, rules, words=len(columns) + 2)
 
 
-def _cells(got: Gain) -> list[str]:
+def _cells(got: Gain, said: Judged) -> list[str]:
     scores = [percent(side[direction]) for direction in DIRECTIONS for side in (got.plain, got.boosted)]
-    bounds = f"[{signed(got.difference['low'])}, {signed(got.difference['high'])}]"
-    words = [signed(got.difference["score"]), bounds, estimates.verdict(got.difference)]
+    words = [signed(said.points), bounds(said.low, said.high), p_words(said.adjusted), said.verdict]
     return [*scores, *words, ", ".join(map(str, got.seeds))]
 
 
-def _lone_notes(study: Study, pairs: list[tuple[Method, Method]]) -> list[str]:
+def _lone_notes(study: Study, pairs: list[Pair]) -> list[str]:
     """The frameworks without a pair."""
     paired = {a.framework for a, _ in pairs}
     lone = dict.fromkeys(s.framework for s in settings(study) if s.framework not in paired)
     return [f"Without a pair of plain and boosted on all training data: {', '.join(lone)}."] if lone else []
 
 
-def _why_empty(pairs: list[tuple[Method, Method]], target: str) -> str:
+def _why_empty(pairs: list[Pair], target: str) -> str:
     if not pairs:
         return (
             "This study has no framework with a boosted and a plain loss on all training data (at the same scale or at "
@@ -111,11 +117,11 @@ def _why_empty(pairs: list[tuple[Method, Method]], target: str) -> str:
     return f"No framework's boosted and plain losses were both evaluated on {target} with a seed that they share."
 
 
-def _record(a: Method, b: Method, target: str, got: Gain) -> dict:
+def _record(a: Method, b: Method, target: str, got: Gain, said: Judged) -> dict:
     row = {"backbone": a.backbone, "train": a.train, "framework": a.framework, "plain": b.loss, "boosted": a.loss}
     row |= {"plain_label": b.label, "boosted_label": a.label, "target": target}
     for direction in DIRECTIONS:
         row |= {f"plain_{direction}": got.plain[direction], f"boosted_{direction}": got.boosted[direction]}
-    row |= {"points": got.difference["score"], "reading": estimates.verdict(got.difference)}
-    row |= {key: got.difference[key] for key in ("low", "high", "seeds")}
+    row |= {"points": said.points, "low": said.low, "high": said.high, "seeds": said.seeds}
+    row |= {"adjusted_p": f"{said.adjusted:.4g}", "verdict": said.verdict}
     return row | {"seed_names": " ".join(map(str, got.seeds))}

@@ -27,6 +27,8 @@ def hint(found: Contrast, queries: int) -> str:
     """What would show a difference of this size, in words: queries at these seeds, seeds on these queries."""
     if found.score == 0 or math.isnan(found.family_error):
         return "no difference seen, so no size would show one" if found.score == 0 else "too few families to say"
+    if math.isinf(families_needed(found)) and math.isinf(seeds_needed(found)):
+        return "neither queries nor seeds alone: the seeds differ too much, and the test set is too small"
     return f"{_queries(found, queries)}; {_seeds(found)}"
 
 

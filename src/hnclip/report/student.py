@@ -3,6 +3,8 @@
 Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
 """
 
+from functools import lru_cache
+
 import numpy
 
 
@@ -24,6 +26,7 @@ def below(t: numpy.ndarray | float, freedom: int) -> numpy.ndarray:
     return 0.5 + (angle + sine * cosine * total) / numpy.pi
 
 
+@lru_cache(maxsize=16)
 def grid(freedom: int, points: int) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Points of the distribution and their weights, [points] each, for averages over it; symmetric about 0.
 

@@ -4,6 +4,7 @@ python -m hnclip.report.summary results/STUDY/study.json results/STUDY/tables
 """
 
 import argparse
+import textwrap
 from pathlib import Path
 
 from hnclip import store
@@ -15,15 +16,18 @@ from hnclip.report.format import percent, signed, with_interval
 from hnclip.report.load import Study, named, read_study, test_targets
 from hnclip.report.methods import Method, Setting, methods, setting_words, settings, zero_shot
 from hnclip.report.plugin_table import Gain, gain, plugin_pairs
+from hnclip.report.verdicts import PAPER_GAMMA, questions
 
-ROWS = ("plain", "boosted", "margin")
+ROWS = ("plain", "boosted", "margin", "centred")
+WIDTH = 118  # characters of a line
 
 
 def summary(study: Study, tables: Path) -> str:
-    """R@1 on the first test split of every framework with more than a pair, and the pairs of every framework."""
+    """R@1 on the first test split of frameworks with more than a pair, every framework's pair, the study's answers."""
     targets = test_targets(study)
     lines = [f"Study {study.config['study']}"]
     lines += _result(study, targets[0]) if targets else ["No test split was ranked."]
+    lines += _answers(study) if targets else []
     said = _notes(study)
     return "\n".join([*lines, *([""] if said else []), *said, "", *_places(Path(tables), targets)]) + "\n"
 
@@ -39,8 +43,7 @@ def _result(study: Study, target: str) -> list[str]:
         words = "zero-shot" if len(backbones) == 1 else f"zero-shot {backbone}"
         lines.append(_line(study, zero_shot(study, backbone), target, words))
     for setting in found:
-        beside = {b for _, b in _verdict_pairs(study, setting)}
-        rows = [m for m in methods(study, setting) if m.kind in ROWS or m in beside]
+        rows = [method for method in methods(study, setting) if method.kind in ROWS and _told(study, method)]
         if len(rows) == 2 and any(gain(study, *pair, target) for pair in plugin_pairs(study, setting)):
             continue  # the pairs below say it all
         seen = mark(study, setting.train, target)
@@ -49,7 +52,6 @@ def _result(study: Study, target: str) -> list[str]:
             f"{setting.framework} trained on {setting.train}{seen}, from {setting.backbone}",
         ]
         lines += [_line(study, method, target, method.label) for method in rows]
-        lines += [_difference(study, a, b, target) for a, b in _verdict_pairs(study, setting)]
     return _aligned([line for line in lines if line is not None]) + _pairs(study, found, target)
 
 
@@ -74,20 +76,19 @@ def _seeds(score: dict[str, float]) -> str:
     return f"{score['seeds']} seed{'s' if score['seeds'] > 1 else ''}"
 
 
-def _verdict_pairs(study: Study, setting: Setting) -> list[tuple[Method, Method]]:
-    return [
-        (a, b) for a, b in estimates.comparisons(study, setting) if a.kind == "boosted" and b.kind in ("plain", "scale")
-    ]
+def _told(study: Study, method: Method) -> bool:
+    """Whether the summary has a line for it: tuned, or as the paper has it; further strengths are in the tables."""
+    entry = study.config["losses"][method.loss]
+    return method.tuned or (not entry.get("scale") and entry.get("gamma", PAPER_GAMMA) == PAPER_GAMMA)
 
 
-def _difference(study: Study, a: Method, b: Method, target: str) -> tuple[str, str, str] | None:
-    found = estimates.paired(study, a, b, target)
-    if found is None:
-        return None
-    several = len({a.label for a, _ in _verdict_pairs(study, Setting(a.backbone, a.train, a.framework))}) > 1
-    words = f"{f'({a.label})' if several else 'boosted'} − {b.label}"
-    bounds = f"{signed(found['score'])} [{signed(found['low'])}, {signed(found['high'])}]"
-    return words, bounds, f"{_seeds(found)}, {estimates.verdict(found)}"
+def _answers(study: Study) -> list[str]:
+    """The study's questions, each with its answer in a few words."""
+    lines = ["", "Answers by p-values adjusted over all comparisons of a test split; differences in points of R@1"]
+    for number, question in enumerate(questions(study), start=1):
+        words = f"{number} {question.words} {question.short[:1].upper()}{question.short[1:]}"
+        lines += textwrap.wrap(words, WIDTH, initial_indent="  ", subsequent_indent="    ")
+    return lines
 
 
 def _pairs(study: Study, found: list[Setting], target: str) -> list[str]:
@@ -128,8 +129,8 @@ def _places(tables: Path, targets: list[str]) -> list[str]:
     folder = tables.parent
     more = f" (also {', '.join(targets[1:])})" if len(targets) > 1 else ""
     return [
-        f"Tables   {tables / 'main.md'}, plugin.md, differences.md, fractions.md, efficiency.md, overlap.md, "
-        f"paper.md; .csv and .tex beside them{more}",
+        f"Tables   {tables / 'main.md'}, verdicts.md, differences.md, plugin.md, fractions.md, efficiency.md, "
+        f"overlap.md, paper.md and more; .csv and .tex beside them{more}",
         f"Figures  {folder / 'figures'}",
         f"Report   {folder / 'report.html'}",
     ]

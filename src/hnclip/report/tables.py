@@ -27,6 +27,7 @@ from hnclip.report.seeds_table import seeds_table
 from hnclip.report.token_table import token_table
 from hnclip.report.transfer_table import transfer_table
 from hnclip.report.tuning_table import tuning_table
+from hnclip.report.verdict_table import verdict_table
 from hnclip.report.writer import Table, latex, markdown
 
 
@@ -39,6 +40,7 @@ def write(name: str, tables: list[Table], rows: pandas.DataFrame, folder: Path) 
 
 
 def write_tables(study: Study, folder: Path) -> None:
+    write("verdicts", *verdict_table(study), folder)
     write("main", *main_table(study), folder)
     write("differences", *difference_table(study), folder)
     write("fractions", *fraction_table(study), folder)

@@ -1,0 +1,149 @@
+"""The questions a study is made for, and what it says to each; answers are generated from the judged comparisons."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hnclip.report.findings import outcome_words, sentences
+from hnclip.report.judged import Judged, judged
+from hnclip.report.load import Study, test_targets
+from hnclip.report.methods import Method
+
+PAPER_GAMMA = 0.5
+TRUE_BATCH = 128  # pairs that one loss sees, from which on a batch counts as large
+ABSENT = "This study has no such cells."
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, its answer in a few words (`short`) and in sentences, and the comparisons behind it."""
+
+    words: str
+    short: str
+    answer: str
+    details: tuple[Judged, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Comparisons that answer one side of a question."""
+
+    words: str
+    rows: list[Judged]
+
+
+def questions(study: Study) -> list[Question]:
+    """The five questions, each answered on the first test split of what was trained on, the last on all others."""
+    found = {target: judged(study, target) for target in test_targets(study)}
+    home = [row for rows in found.values() for row in rows if row.target == home_target(study, row.a.train)]
+    away = [row for rows in found.values() for row in rows if row.target != home_target(study, row.a.train)]
+    asked = {
+        "Does the boost beat plain fine-tuning?": _boost(study, home),
+        "Does the adaptive part beat the best constant margin?": _adaptive(home),
+        "Is it the margin at all, or only a softer temperature?": _temperature(home),
+        f"Does it survive a true batch of {TRUE_BATCH}, over seeds?": _batches(study, home),
+        "Does it hold on the other test splits?": _elsewhere(study, away),
+    }
+    return [_question(study, words, groups) for words, groups in asked.items()]
+
+
+def home_target(study: Study, train: str) -> str | None:
+    """The test split on which models trained on `train` are judged first: its own first, if it was ranked."""
+    own = [f"{train}/{split}" for split in study.config["benchmarks"][train]["test"]]
+    return next((target for target in (*own, *test_targets(study)) if target in study.sizes), None)
+
+
+def _question(study: Study, words: str, groups: list[Group]) -> Question:
+    filled = [group for group in groups if group.rows]
+    if not filled:
+        return Question(words, ABSENT, ABSENT, ())
+    short = "; ".join(f"{group.words}: {outcome_words(group.rows)}" for group in filled)
+    told = [sentences(study, _capital(group.words), group.rows) for group in filled]
+    absent = [group.words for group in groups if not group.rows]
+    told += [f"Not in this study: {'; '.join(absent)}."] if absent else []
+    details = dict.fromkeys(row for group in filled for row in group.rows)
+    return Question(words, short, " ".join(told), tuple(details))
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _select(rows: list[Judged], a: str, b: str, keep: Callable[[Judged], bool] = lambda row: True) -> list[Judged]:
+    """The rows of a kind against kinds (words apart by spaces)."""
+    return [row for row in rows if row.a.kind == a and row.b.kind in b.split() and keep(row)]
+
+
+def _tuned(row: Judged) -> bool:
+    return row.a.tuned and row.b.tuned
+
+
+def _as_published(study: Study, method: Method) -> bool:
+    """Boosted with the paper's strength, at the learned scale."""
+    entry = study.config["losses"][method.loss]
+    return not method.tuned and entry.get("gamma") == PAPER_GAMMA and not entry.get("scale")
+
+
+def _boost(study: Study, rows: list[Judged]) -> list[Group]:
+    published = _select(rows, "boosted", "plain", lambda row: _as_published(study, row.a) and not row.b.tuned)
+    best = _select(rows, "boosted", "plain", _tuned)
+    rest = [row for row in _select(rows, "boosted", "plain scale") if row not in (*published, *best)]
+    others = [row for row in rest if not row.b.tuned]
+    groups = [
+        Group("with the paper's strength at the learned scale", published),
+        Group("each at its best setting (chosen on validation)", best),
+    ]
+    return groups + ([Group("at other strengths or fixed scales, both alike", others)] if others else [])
+
+
+def _adaptive(rows: list[Judged]) -> list[Group]:
+    return [
+        Group("boost against the margin that matches its mean", _select(rows, "boosted", "margin")),
+        Group("boost against constant margins", _select(rows, "boosted", "constant")),
+        Group("the adaptive part alone (centred) against plain", _select(rows, "centred", "plain scale")),
+        Group("boost against the same values on wrong pairs (shuffled)", _select(rows, "boosted", "shuffled")),
+    ]
+
+
+def _temperature(rows: list[Judged]) -> list[Group]:
+    return [
+        Group("boost against plain with a tuned scale", _select(rows, "boosted", "plain", lambda row: row.b.tuned)),
+        Group("matched margin against plain with a tuned scale", _select(rows, "margin", "plain", lambda r: r.b.tuned)),
+        Group("plain with a tuned scale against plain with the learned one", _select(rows, "plain", "plain")),
+    ]
+
+
+def _batches(study: Study, rows: list[Judged]) -> list[Group]:
+    """Boost against plain by the pairs that one loss sees, for the kinds of framework that have a large batch."""
+    rows = [row for row in _select(rows, "boosted", "plain") if row.a.tuned == row.b.tuned]
+    kinds = {_kind(study, row.a) for row in rows if _recipe(study, row.a)["batch"] >= TRUE_BATCH}
+    rows = [row for row in rows if _kind(study, row.a) in kinds]
+    batches = sorted({(_recipe(study, row.a)["batch"], _recipe(study, row.a).get("accumulate", 1)) for row in rows})
+    return [
+        Group(
+            f"a contrast of {batch} pairs" + (f", {steps} batches a step" if steps > 1 else ""),
+            [row for row in rows if _recipe(study, row.a)["batch"] == batch and _steps(study, row.a) == steps],
+        )
+        for batch, steps in batches
+    ]
+
+
+def _kind(study: Study, method: Method) -> str:
+    return study.config["frameworks"][method.framework]["kind"]
+
+
+def _steps(study: Study, method: Method) -> int:
+    return _recipe(study, method).get("accumulate", 1)
+
+
+def _recipe(study: Study, method: Method) -> dict[str, Any]:
+    return {**study.config["recipe"], **study.config["frameworks"][method.framework].get("recipe", {})}
+
+
+def _elsewhere(study: Study, rows: list[Judged]) -> list[Group]:
+    rows = [row for group in _boost(study, rows)[:2] for row in group.rows]
+    return [
+        Group(f"boost against plain on {target}", [row for row in rows if row.target == target])
+        for target in test_targets(study)
+        if any(row.target == target for row in rows)
+    ]
