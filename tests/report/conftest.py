@@ -141,9 +141,11 @@ def made_study(root: Path, config: dict, families: int = 16, size: int = 4) -> P
         store.write_rows(path, made_embeddings(families, size))
         embeddings.append(named | {"path": str(path)})
     manifests = {}
-    for split in [config["benchmarks"]["scenes"]["train"], *config["benchmarks"]["scenes"]["test"]]:
+    train, tested = config["benchmarks"]["scenes"]["train"], config["benchmarks"]["scenes"]["test"]
+    for split in [train, *tested]:
         manifests[f"scenes/{split}"] = str(root / "data" / f"{split}.parquet")
-        write_manifest(Path(manifests[f"scenes/{split}"]), [f"{split}-{number}" for number in range(families * size)])
+        name = "{:05d}" if split in tested else f"{split}-{{}}"
+        write_manifest(Path(manifests[f"scenes/{split}"]), [name.format(number) for number in range(families * size)])
     record = {"config": config, "cells": cells, "zero_shot": zero_shot, "embeddings": embeddings}
     record |= {"manifests": manifests, "downloads": {}, "near": {}}
     record |= {"choices": choice_entries(root, config, made), "cell_embeddings": [], "audits": [], "captions": []}
@@ -182,18 +184,19 @@ def choice_entries(root: Path, config: dict, made: dict[tuple, str]) -> list[dic
 def write_manifest(path: Path, ids: list[str], contents: list[str] | None = None) -> None:
     """A manifest as far as the report reads it: two captions an image; the hash is that of its content or its id."""
     hashes = [hashlib.sha256(content.encode()).hexdigest() for content in contents or ids]
-    rows = [{"id": name, "sha256": digest} for name, digest in zip(ids, hashes, strict=True)]
-    store.write_rows(path, [row for row in rows for _ in range(2)])
+    rows = [{"id": name, "sha256": digest, "image": f"{name}.png"} for name, digest in zip(ids, hashes, strict=True)]
+    store.write_rows(path, [row | {"caption": f"{words} {row['id']}"} for row in rows for words in ("One of", "Also")])
 
 
 def made_embeddings(families: int, size: int, width: int = 16) -> list[dict]:
+    """Two captions an image, as the manifests have them."""
     luck = numpy.random.default_rng(5)
-    text = numpy.ones(width) + numpy.repeat(luck.normal(size=(families, width)), size, axis=0)
-    text = text + 0.3 * luck.normal(size=text.shape)
-    text /= numpy.linalg.norm(text, axis=1, keepdims=True)
+    image = numpy.ones(width) + numpy.repeat(luck.normal(size=(families, width)), 2 * size, axis=0)
+    text = image + 0.3 * luck.normal(size=image.shape)
+    image, text = (rows / numpy.linalg.norm(rows, axis=1, keepdims=True) for rows in (image, text))
     return [
-        {"id": f"{number:05d}", "image": row.tolist(), "text": row.tolist()}
-        for number, row in enumerate(text.astype("float32"))
+        {"id": f"{number // 2:05d}", "image": shown.tolist(), "text": row.tolist()}
+        for number, (shown, row) in enumerate(zip(image.astype("float32"), text.astype("float32"), strict=True))
     ]
 
 

@@ -162,4 +162,4 @@ def test_a_split_of_one_image_beside_a_larger_one(study, tmp_path):
     other = dataclasses.replace(study, record=study.record | {"embeddings": embeddings})
     first, second = draw_caption_cosines(other).axes
     assert first.texts[0].get_text().startswith("scenes/test has one image")
-    assert second.get_title(loc="left") == "scenes/unseen (64 captions)" and second.get_ylim()[1] > 1
+    assert second.get_title(loc="left") == "scenes/unseen (128 captions)" and second.get_ylim()[1] > 1

@@ -6,6 +6,7 @@ import re
 import numpy
 import pandas
 import pytest
+from matplotlib import pyplot
 from PIL import Image
 
 from hnclip import store
@@ -33,6 +34,12 @@ def made_rows(images: int, width: int = 8) -> numpy.ndarray:
     luck = numpy.random.default_rng(3)
     families = numpy.repeat(luck.normal(size=(-(-images // 4), width)), 4, axis=0)[:images]
     return unit(1 + families + 0.2 * luck.normal(size=(images, width)))
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
 
 
 @pytest.fixture
@@ -103,7 +110,7 @@ def test_duplicates_are_of_different_images():
 
 def test_embeddings_are_read_as_rows(study):
     ids, text_ND = read_text(study.embeddings[0]["path"])
-    assert text_ND.shape == (64, 16) and len(ids) == 64
+    assert text_ND.shape == (128, 16) and len(ids) == 128
     assert numpy.allclose(numpy.linalg.norm(text_ND, axis=1), 1, atol=1e-5)
 
 
