@@ -124,3 +124,40 @@ rule figures:
         "Drawing figures"
     shell:
         "python -m hnclip.report.figures {input.study:q} {params.tables:q} {params.folder:q} > {log:q} 2>&1"
+
+
+rule galleries:
+    input:
+        study="results/{study}/study.json",
+        ranks=rules.collect.output.ranks,
+        epochs=rules.collect.output.epochs,
+        runs=rules.collect.output.runs,
+        overlap=rules.collect.output.overlap,
+        sources=rules.collect.output.sources,
+        made=drawn_from,
+    output:
+        [
+            report(
+                f"results/{{study}}/galleries/{name}.html",
+                caption=f"../workflow/report/{name}_gallery.rst",
+                category=entry.category,
+                labels=labels(entry, "gallery"),
+            )
+            for name, entry in GALLERIES.items()
+        ],
+    log:
+        "logs/galleries/{study}.log",
+    benchmark:
+        "logs/galleries/{study}.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        tables=subpath(input.ranks, parent=True),
+        folder=subpath(output[0], parent=True),
+    message:
+        "Writing galleries"
+    shell:
+        "python -m hnclip.report.galleries {input.study:q} {params.tables:q} {params.folder:q} > {log:q} 2>&1"

@@ -127,6 +127,7 @@ STUDY = {
     "Collecting the ranks of study dag",
     "Writing tables",
     "Drawing figures",
+    "Writing galleries",
     "The study is finished",
 }
 
