@@ -11,15 +11,17 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 
 # A module may import from its own layer and those before it.
 LAYERS = [
-    {"cell", "inputs", "store", "options", "command", "text_encoder", "__init__", "__version__"},
+    {"cell", "inputs", "store", "options", "command", "text_encoder", "tuning", "__init__", "__version__"},
     {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode"},
     {"frameworks", "gradient_pair", "scored", "starter"},
     {"audit", "train", "embed", "embed_captions", "embed_run", "evaluate", "export", "model_card"},
 ]
 # These stand beside the layers: what they may import of hnclip.
 BESIDE = {
-    "report": {"cell", "store", "options", "command", "report"},
-    "study": {"cell", "inputs", "store", "command", "study_data"},
+    "report": {"cell", "store", "options", "command", "report", "tuning"},
+    "study": {"cell", "inputs", "store", "command", "study_data", "study_runs", "tuning"},
+    "study_runs": {"cell", "tuning"},
+    "choose": {"command", "store", "tuning"},
     "study_data": {"cell", "text_encoder"},
     "check_captions": {"cell", "options", "text_encoder"},
     "check_sources": {"cell", "options", "data"},
@@ -33,11 +35,13 @@ BESIDE = {
         "frameworks",
         "data",
         "recipe",
+        "losses",
+        "tuning",
     },
     "plan": {"cell", "inputs", "study", "check", "options", "command", "frameworks", "data", "models", "plan"},
     "check_inputs": {"cell", "frameworks", "inputs", "options", "data"},
 }
-LIGHT = ["hnclip", "hnclip.cell", "hnclip.store", "hnclip.study", "hnclip.check", "hnclip.command", "hnclip.options"]
+LIGHT = ["hnclip", "hnclip.cell", "hnclip.store", "hnclip.study", "hnclip.check", "hnclip.choose", "hnclip.command", "hnclip.options"]
 
 
 def layer(module: str) -> int | None:

@@ -172,6 +172,9 @@ def test_a_tuned_loss_waits_for_one_choice_made_from_all_its_settings(config):
     assert [entry["cell"] for entry in choice["cells"]] == [f"tiny/scenes/longclip/{name}/f100/s41" for name in names]
     waiting = [entry["cell"] for entry in found["cells"] if entry.get("choice") == choice["path"]]
     assert waiting == [f"tiny/scenes/longclip/infonce-tuned/f100/s{seed}" for seed in (42, 43, 44)]
+    tries = [cells.resolve(config, Cell.parse(entry["cell"])) for entry in choice["cells"]]
+    assert [(each["loss"]["scale"], each["data"]["test"]) for each in tries] == [(17, []), (33, []), (50, []), (100, [])]
+    assert cells.resolve(config, Cell.parse("tiny/scenes/longclip/infonce-tuned/f100/s42"))["data"]["test"]
     assert not {entry["cell"] for entry in choice["cells"]} & {entry["cell"] for entry in found["cells"]}
     wanted = choice_record(config, Cell.parse(waiting[0]))
     assert [(s["name"], s["run"]) for s in wanted["settings"]] == [

@@ -295,6 +295,17 @@ def test_without_a_validation_split_nothing_is_watched(tmp_path):
     assert same(weights(run), weights(trained(tmp_path / "watched")))
 
 
+def test_a_cell_that_tries_a_setting_trains_alike_and_sees_no_test_split(tmp_path):
+    config, run = make_cell(tmp_path)
+    record = read_json(config)
+    record["data"]["test"] = []
+    Trainer(record, run).run()
+    log = pd.read_parquet(run / "log.parquet")
+    assert set(log.loc[log["kind"] == "eval", "target"]) == {"world/validation"}
+    assert len(pd.read_parquet(run / "ranks.parquet")) == 0
+    assert same(weights(run), weights(trained(tmp_path / "tested")))
+
+
 def test_a_filter_leaves_out_images_without_a_region_in_every_framework(tmp_path):
     images = {}
     for kind in ("longclip", "goal"):

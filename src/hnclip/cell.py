@@ -204,17 +204,21 @@ def needs_embeddings(config: Config, cell: Cell) -> bool:
 
 
 def resolve(config: Config, cell: Cell) -> Config:
-    """What this cell depends on and nothing else; the record its training reads, of a tuned loss once it is settled."""
+    """What this cell depends on and nothing else; the record its training reads, of a tuned loss once it is settled.
+
+    A cell that tries a setting sees no test split.
+    """
     benchmark = config["benchmarks"][cell.train]
     framework = {key: value for key, value in config["frameworks"][cell.framework].items() if key != "recipe"}
     validation = benchmark.get("validation")
+    tests = benchmark["test"] if cell.loss in config["losses"] else []
     data = {
         "train": {
             **data_paths(config, cell.backbone, cell.train, benchmark["train"]),
             **input_paths(config, cell),
         },
         "validation": validation and data_paths(config, cell.backbone, cell.train, validation),
-        "test": [data_paths(config, cell.backbone, cell.train, split) for split in benchmark["test"]],
+        "test": [data_paths(config, cell.backbone, cell.train, split) for split in tests],
     }
     if needs_embeddings(config, cell):
         data["train"]["embeddings"] = embeddings_path(cell.backbone, cell.train, benchmark["train"])

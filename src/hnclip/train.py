@@ -235,7 +235,7 @@ class Trainer:
         return [self.validation, *self.tests] if self.validation else self.tests
 
     def _evaluate(self, last: bool) -> pd.DataFrame:
-        """Ranks on every test split after the current epoch; their R@1 and that on validation go to the log.
+        """Ranks on every test split, if any, after the current epoch; their R@1 and that on validation go to the log.
 
         After the `last` epoch come the ranks by each further score that the framework has.
         """
@@ -249,7 +249,7 @@ class Trainer:
             print(line(self.progress.epoch, score), flush=True)
             found += ranks if split is not self.validation else []
         self.progress.evaluation_seconds += time.perf_counter() - started
-        return pd.concat(found, ignore_index=True)
+        return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
     def _save(self, path: Path) -> None:
         save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
