@@ -121,6 +121,7 @@ def test_the_questions_are_answered_from_the_rows(asked):
     assert "longclip, boosted, γ = 0.5 against plain: better, +" in boost.answer and "4 seeds, N = 144" in boost.answer
     assert "the adaptive part alone (centred) against plain: worse in all 2" in adaptive.short
     assert "boost against the margin that matches its mean: no difference shown" in adaptive.short
+    assert "boost against plain with a tuned scale, both tuned: no difference shown in all 2" in temperature.short
     assert "plain with a tuned scale against plain with the learned one: better in all 2" in temperature.short
     assert "A contrast of 16 pairs, 8 batches a step: " in batch.answer and "A contrast of 128 pairs: " in batch.answer
     assert {row.a.framework for row in batch.details} == set(BOTH)

@@ -98,17 +98,26 @@ def _boost(study: Study, rows: list[Judged]) -> list[Group]:
 
 def _adaptive(rows: list[Judged]) -> list[Group]:
     return [
-        Group("boost against the margin that matches its mean", _select(rows, "boosted", "margin")),
-        Group("boost against constant margins", _select(rows, "boosted", "constant")),
-        Group("the adaptive part alone (centred) against plain", _select(rows, "centred", "plain scale")),
-        Group("boost against the same values on wrong pairs (shuffled)", _select(rows, "boosted", "shuffled")),
+        *_standings("boost against the margin that matches its mean", _select(rows, "boosted", "margin")),
+        *_standings("boost against constant margins", _select(rows, "boosted", "constant")),
+        *_standings("the adaptive part alone (centred) against plain", _select(rows, "centred", "plain scale")),
+        *_standings("boost against the same values on wrong pairs (shuffled)", _select(rows, "boosted", "shuffled")),
     ]
 
 
+def _standings(words: str, rows: list[Judged]) -> list[Group]:
+    """Untuned and tuned comparisons apart; tuned ones only where there are any."""
+    both = [row for row in rows if _tuned(row)]
+    rest = [row for row in rows if row not in both]
+    found = [Group(words, rest)] if rest or not both else []
+    return found + ([Group(f"{words}, both tuned", both)] if both else [])
+
+
 def _temperature(rows: list[Judged]) -> list[Group]:
+    beside = [row for row in rows if row.b.kind == "plain" and row.b.tuned]
     return [
-        Group("boost against plain with a tuned scale", _select(rows, "boosted", "plain", lambda row: row.b.tuned)),
-        Group("matched margin against plain with a tuned scale", _select(rows, "margin", "plain", lambda r: r.b.tuned)),
+        *_standings("boost against plain with a tuned scale", _select(beside, "boosted", "plain")),
+        *_standings("matched margin against plain with a tuned scale", _select(beside, "margin", "plain")),
         Group("plain with a tuned scale against plain with the learned one", _select(rows, "plain", "plain")),
     ]
 
