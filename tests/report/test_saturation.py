@@ -127,11 +127,21 @@ def write(path, model: Embedded, splits: list[str] | None) -> None:
 
 
 def test_what_is_written_is_read_again(with_cells):
-    (method, seed, path), *_ = embedded_cells(with_cells)
+    (method, seed, paths), *_ = embedded_cells(with_cells)
     assert (method.kind, seed) == ("plain", 1)
-    train, test = read_cell(method, seed, path)
+    train, test = read_cell(method, seed, paths)
     assert (train.split, test.split, train.scale) == ("scenes/train", "scenes/test", 50.0)
     assert (test.text_CD == made_model(40, 0.2).text_CD).all() and len(test.image_ID) == 40
+
+
+def test_files_of_several_benchmarks_are_one_cell(with_cells, tmp_path):
+    write(tmp_path / "other.parquet", made_model(9, 0.3), ["stamps/test"])
+    first = with_cells.record["cell_embeddings"][0]
+    listed = [*with_cells.record["cell_embeddings"], first | {"path": str(tmp_path / "other.parquet")}]
+    more = dataclasses.replace(with_cells, record={**with_cells.record, "cell_embeddings": listed})
+    found = embedded_cells(more)
+    assert [(method.loss, seed) for method, seed, _ in found] == [("infonce", 1), ("infonce", 2), ("hn", 1)]
+    assert [model.split for model in read_cell(*found[0])] == ["scenes/train", "scenes/test", "stamps/test"]
 
 
 def test_the_table_has_a_row_a_method_and_split(with_cells):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy
 from pyarrow import compute, parquet
@@ -39,28 +38,31 @@ class Embedded:
         return self.image_CD[self.caption_start[:-1]]
 
 
-def embedded_cells(study: Study) -> list[tuple[Method, int, str]]:
-    """(method, seed, path) of every embedded cell that was trained on all its data, in the order of methods."""
-    listed = [(Cell.parse(entry["cell"]), entry["path"]) for entry in study.record.get("cell_embeddings", [])]
-    places = dict.fromkeys(Setting(cell.backbone, cell.train, cell.framework) for cell, _ in listed)
+def embedded_cells(study: Study) -> list[tuple[Method, int, list[str]]]:
+    """(method, seed, a path a benchmark) of every embedded cell that was trained on all its data, by method."""
+    paths: dict[Cell, list[str]] = {}
+    for entry in study.record.get("cell_embeddings", []):
+        paths.setdefault(Cell.parse(entry["cell"]), []).append(entry["path"])
+    places = dict.fromkeys(Setting(cell.backbone, cell.train, cell.framework) for cell in paths)
     return [
-        (method, cell.seed, path)
+        (method, cell.seed, files)
         for place in places
         for method in methods(study, place)
-        for cell, path in listed
+        for cell, files in paths.items()
         if cell.fraction == 100
         and (cell.backbone, cell.train, cell.framework, cell.loss)
         == (method.backbone, method.train, method.framework, method.loss)
     ]
 
 
-def read_cell(method: Method, seed: int | None, path: Path) -> Iterator[Embedded]:
-    """A model on every split of its file, in the file's order."""
-    table = parquet.read_table(path).combine_chunks()
-    scale = (table.schema.metadata or {}).get(b"scale")
-    for split in compute.unique(table["split"]).to_pylist():
-        rows = table.filter(compute.equal(table["split"], split)).combine_chunks()
-        yield _embedded(method, seed, split, scale, rows)
+def read_cell(method: Method, seed: int, paths: list[str]) -> Iterator[Embedded]:
+    """A model on every split of its files, in their order: that of its own benchmark, training split first."""
+    for path in paths:
+        table = parquet.read_table(path).combine_chunks()
+        scale = (table.schema.metadata or {}).get(b"scale")
+        for split in compute.unique(table["split"]).to_pylist():
+            rows = table.filter(compute.equal(table["split"], split)).combine_chunks()
+            yield _embedded(method, seed, split, scale, rows)
 
 
 def frozen(study: Study) -> Iterator[Embedded]:

@@ -62,7 +62,7 @@ def nothing(study: Study) -> str:
     return UNSHOWN if pairs(study) else NOTHING
 
 
-def pairs(study: Study) -> list[tuple[tuple[Method, Method], int, tuple[str, str]]]:
+def pairs(study: Study) -> list[tuple[tuple[Method, Method], int, tuple[list[str], list[str]]]]:
     """(plain and boosted method of one setting, their first common seed, their files); tuned beside tuned."""
     cells = embedded_cells(study)
     found = {}

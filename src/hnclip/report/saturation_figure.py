@@ -7,12 +7,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from hnclip.report import style
+from hnclip.report.layout import Ends
 from hnclip.report.load import Study
 from hnclip.report.methods import Method, Setting, setting_words
 from hnclip.report.saturation import NOTHING, saturation_points
 from hnclip.report.solved import CONTRASTS
 
 RIGHT = 1.5  # inches beside a panel for its lines' names
+COLUMNS = 2  # splits of a setting: its training split and the first test split
+KEYS = ["backbone", "train", "framework"]
 DOTTED = (0, (1, 2))
 PARTS = (("solved", 1.0, "solved batches (%)"), ("gap_x100", 0.01, "gap to the hardest\nnegative (cosine)"))
 
@@ -26,34 +29,34 @@ def draw_saturation(study: Study) -> Figure:
     if points.empty:
         return style.empty(NOTHING)
     trained = points[points["seed"].notna()]
-    keys = ["backbone", "train", "framework"]
-    settings = [Setting(*key) for key in trained[keys].drop_duplicates().itertuples(index=False)]
-    if not settings:
-        settings = [Setting(name, "", "zero_shot") for name in points["backbone"].unique()]
-    splits = _splits(points)
-    figure, axes = _panels(2 * len(settings), len(splits))
+    settings = [Setting(*key) for key in (points if trained.empty else trained)[KEYS].drop_duplicates().to_numpy()]
+    figure, axes = _panels(2 * len(settings), COLUMNS)
     for nth, setting in enumerate(settings):
-        for column, split in enumerate(splits):
-            here = points[(points["split"] == split) & (points["backbone"] == setting.backbone)]
-            own = (here[keys] == [setting.backbone, setting.train, setting.framework]).all(axis=1)
-            lines = here[own | here["seed"].isna()]
-            for row, (name, unit, words) in enumerate(PARTS):
-                panel = axes[2 * nth + row][column]
-                _panel(study, panel, lines, name, unit)
-                if column == 0:
-                    panel.set_ylabel(words)
-            title = setting_words(study, setting) if setting.train else setting.backbone
-            axes[2 * nth][column].set_title(f"{title}: {split}", loc="left")
+        _draw_setting(study, axes[2 * nth : 2 * nth + 2], setting, points)
     for panel in axes[-1]:
         panel.set_xlabel("pairs that a batch contrasts (log scale)")
     return figure
 
 
-def _splits(points: pandas.DataFrame) -> list[str]:
-    """The first split of the files, which is the training split, and the first one that a frozen backbone is on."""
-    first = points["split"].iloc[0]
-    others = [split for split in points["split"].unique() if split != first]
-    return [first, *others[:1]]
+def _draw_setting(study: Study, axes: list[list[Axes]], setting: Setting, points: pandas.DataFrame) -> None:
+    """Two rows of panels: the methods of a setting, and its frozen backbone where that is on the same split."""
+    own = (points[KEYS] == [setting.backbone, setting.train, setting.framework]).all(axis=1)
+    frozen = points["seed"].isna() & (points["backbone"] == setting.backbone)
+    splits = list(points[own]["split"].unique())[:COLUMNS]
+    title = setting_words(study, setting) if setting.train else setting.backbone
+    for row, (name, unit, words) in zip(axes, PARTS, strict=True):
+        row[0].set_ylabel(words)
+        ends = {
+            panel: _panel(study, panel, points[(own | frozen) & (points["split"] == split)], name, unit)
+            for panel, split in zip(row, splits, strict=False)
+        }
+        _limits(list(ends), name)
+        for panel, found in ends.items():
+            style.name_lines(panel, found)
+        for panel in row[len(splits) :]:
+            panel.axis("off")
+    for panel, split in zip(axes[0], splits, strict=False):
+        panel.set_title(f"{title}: {split}", loc="left")
 
 
 def _panels(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
@@ -72,8 +75,8 @@ def _panels(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
     return figure, axes.tolist()
 
 
-def _panel(study: Study, axes: Axes, lines: pandas.DataFrame, name: str, unit: float) -> None:
-    """One line a method; in the panel of gaps also what each needs, dotted."""
+def _panel(study: Study, axes: Axes, lines: pandas.DataFrame, name: str, unit: float) -> Ends:
+    """One line a method, in the panel of gaps also what each needs, dotted; the lines' ends."""
     ends = []
     for method, rows in lines.groupby("method", sort=False):
         look = _look(study, method)
@@ -90,13 +93,20 @@ def _panel(study: Study, axes: Axes, lines: pandas.DataFrame, name: str, unit: f
     axes.xaxis.set_major_locator(FixedLocator(CONTRASTS))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticklabels([str(batch) for batch in CONTRASTS])
-    if name == "solved":
-        axes.set_ylim(-3, 103)
-    else:
-        axes.set_ylim(top=max(axes.get_ylim()[1], 1.12 * max(line.get_ydata().max() for line in axes.lines)))
+    if name != "solved":
         place = {"ha": "right", "va": "top", "transform": axes.transAxes}
         axes.text(0.98, 0.97, "dotted: gap of a solved batch", fontsize=8, color=style.GREY, **place)
-    style.name_lines(axes, ends)
+    return ends
+
+
+def _limits(panels: list[Axes], name: str) -> None:
+    """The y axis that panels share: all per cents, or all gaps with room for words above."""
+    if name == "solved":
+        panels[0].set_ylim(-3, 103)
+        return
+    heights = [height for panel in panels for line in panel.lines for height in line.get_ydata()]
+    span = max(heights) - min(heights)
+    panels[0].set_ylim(min(heights) - 0.06 * span, max(heights) + 0.15 * span)
 
 
 def _look(study: Study, method: Method) -> dict:
