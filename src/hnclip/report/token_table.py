@@ -27,10 +27,10 @@ def token_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
         return [Table(TITLE, [], [], [EMPTY])], pandas.DataFrame(columns=names)
     rows = [row for square in squares for row in _rows(study, square)]
     notes = [
-        "L_tok: FILIP's late interaction as a second term of the loss (framework of kind hnclip), with the weight of its "
-        "config entry. L_HN: the boost in the image-caption term; tuned: plain and boosted each at their own best setting "
-        "on the validation split, chosen for each framework by itself. A difference is taken to the row of the same "
-        "backbone and training set that `minus` names, over the seeds that both have.",
+        "L_tok: FILIP's late interaction as a second term of the loss (framework of kind hnclip), with the weight "
+        "of its config entry. L_HN: the boost in the image-caption term; tuned: plain and boosted each at their own "
+        "best setting on the validation split, chosen for each framework by itself. A difference is taken to the "
+        "row of the same backbone and training set that `minus` names, over the seeds that both have.",
     ]
     tables, records = [], []
     for target in targets:
