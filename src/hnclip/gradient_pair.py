@@ -1,7 +1,9 @@
 """The gradients that two losses of one batch give all trained weights, side by side."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 
@@ -24,9 +26,13 @@ class Gradient:
     weights: int
     values: list[torch.Tensor | None]
 
+    @cached_property
     def norm(self) -> float:
         """Euclidean norm over all trained weights; summed in float64, so that it is 0 for zeros alone."""
-        return self.dot(self) ** 0.5
+        if not self._finite():
+            return float("nan")
+        norms = [torch.linalg.vector_norm(value, dtype=torch.float64) for value in self.values if value is not None]
+        return math.hypot(*map(float, norms))
 
     def zeros(self) -> float:
         """Share of the trained weights whose gradient is exactly zero; NaN where the loss is not finite."""
@@ -36,17 +42,15 @@ class Gradient:
 
     def cosine(self, other: "Gradient") -> float:
         """Cosine of two gradients; NaN where one of them is zero or not finite."""
-        norms = self.norm() * other.norm()
-        return self.dot(other) / norms if norms else float("nan")
-
-    def dot(self, other: "Gradient") -> float:
-        if not self._finite() or not other._finite():
+        norms = self.norm * other.norm
+        if not norms > 0:
             return float("nan")
         pairs = zip(self.values, other.values, strict=True)
-        return sum((float((a.double() * b.double()).sum()) for a, b in pairs if a is not None and b is not None), 0.0)
+        known = [(a, b) for a, b in pairs if a is not None and b is not None]
+        return sum(float((a.double() * b.double()).sum()) for a, b in known) / norms
 
     def _finite(self) -> bool:
-        return self.loss - self.loss == 0
+        return math.isfinite(self.loss)
 
 
 def gradient(
