@@ -53,7 +53,7 @@ def draw_heat_map(study: Study) -> Figure:
 
 def _panel(axes: Axes, name: str, cosine_NN: numpy.ndarray, scale: Normalize) -> None:
     axes.imshow(cosine_NN, cmap=COLOURS, norm=scale, interpolation="none", extent=(0, 1, 0, 1), aspect="equal")
-    axes.set(xticks=[], yticks=[], xlabel="a caption each", ylabel="a caption each")
+    axes.set(xticks=[], yticks=[], ylabel=f"{len(cosine_NN)} captions")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
-    axes.set_title(f"{name}\n{len(cosine_NN)} captions, mean {numpy.nanmean(cosine_NN):.2f}", loc="left")
+    axes.set_title(f"{name}: mean {numpy.nanmean(cosine_NN):.2f}", loc="left")

@@ -1,6 +1,6 @@
 """Near-twins of a benchmark: pictures whose captions are hardest companions of each other, shared words marked."""
 
-from hnclip.report.caption_sets import CaptionSet, read_sets, titles
+from hnclip.report.caption_sets import CaptionSet, read_sets
 from hnclip.report.data_notes import licence_notes
 from hnclip.report.geometry import Geometry, caption_geometry
 from hnclip.report.load import Study
@@ -25,8 +25,7 @@ NONE = "No near-twins: the study lists no embeddings of captions."
 
 def near_twins(study: Study) -> str:
     """The page: for every set of captions its closest and its typical groups."""
-    names = titles(study)
-    sections = [_section(names[found.encoder, found.name], found) for found in read_sets(study)]
+    sections = [_section(found) for found in read_sets(study)]
     if not sections:
         return page(TITLE, paragraph(NONE))
     notes = [paragraph(words, "note") for words in licence_notes(study)]
@@ -46,10 +45,10 @@ def group_words(group: Group) -> str:
     return f"cosines within the group: mean {group.mean:.3f}, least {group.least:.3f}"
 
 
-def _section(title: str, found: CaptionSet) -> str:
-    heading = f"<h2>{escape(title)} ({escape(found.encoder)}, {len(found.captions)} captions)</h2>"
+def _section(found: CaptionSet) -> str:
+    heading = f"<h2>{escape(found.name)} ({escape(found.encoder)}, {len(found.captions)} captions)</h2>"
     if found.images < 2:
-        return heading + paragraph(f"{title} has one image: its captions have no companions.")
+        return heading + paragraph(f"{found.name} has one image: its captions have no companions.")
     body = [paragraph("Captions alone: this set has no pictures.", "note")] if found.alone else []
     for name, words, twins in found_groups(found, caption_geometry(found.ids_N, found.text_ND)):
         if twins:
