@@ -13,7 +13,7 @@ from hnclip import store
 from hnclip.report import style
 from hnclip.report.audits import read_audits
 from hnclip.report.gradient_lines import ACTIVE, COSINE, ERROR, LOSSES, VANISHED
-from hnclip.report.gradient_table import gradient_table
+from hnclip.report.gradient_table import _short, gradient_table
 from hnclip.report.gradients import draw_gradients, draw_gradients_by
 from hnclip.report.writer import markdown
 
@@ -172,3 +172,11 @@ def test_a_missing_audit_is_named(study, tmp_path):
     entry = {"cell": "tiny/scenes/longclip/hn/f100/s1", "path": str(tmp_path / "audit.parquet")}
     with pytest.raises(FileNotFoundError, match=r"audits are missing: .*audit\.parquet"):
         read_audits(dataclasses.replace(study, record={"audits": [entry]}))
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(0.0164, "0.016"), (123.4, "120"), (3.44e6, "3.4e6"), (2e-7, "2.0e-7"), (0.0, "0"), (float("inf"), "inf")],
+)
+def test_numbers_of_any_size_have_two_digits(number, words):
+    assert _short(number) == words

@@ -138,5 +138,10 @@ def _range(numbers: list[int]) -> str:
 
 
 def _short(number: float) -> str:
-    """Two digits, for numbers of any size."""
-    return "–" if math.isnan(number) else f"{number:.2g}"
+    """Two digits, for numbers of any size: 0.016, 120, 3.4e6."""
+    if math.isnan(number):
+        return "–"
+    if 1e-3 <= abs(number) < 1e4:
+        return f"{float(f'{number:.2g}'):g}"
+    digits, _, power = f"{number:.1e}".partition("e")
+    return f"{digits}e{int(power)}" if power and number else f"{number:g}"
