@@ -15,7 +15,7 @@ from hnclip.report.curves import draw_epochs, draw_fractions
 from hnclip.report.figures import FIGURES, write_figures
 from hnclip.report.layout import lay_out
 from hnclip.report.methods import KINDS, Setting
-from hnclip.report.style import COLOURS, spread
+from hnclip.report.style import COLOURS, OTHER, spread
 
 
 def digests(folder) -> dict[str, str]:
@@ -63,7 +63,7 @@ def test_a_study_without_data_says_so(study, tmp_path):
 def test_epochs_begin_at_zero_shot_and_end_at_the_last_epoch(study):
     panel = draw_epochs(study).axes[0]
     thick = [line for line in panel.lines if line.get_linewidth() > 1]
-    assert len(thick) == 5 and all(list(line.get_xdata()) == [0, 1, 2, 3, 4] for line in thick)
+    assert len(thick) == 6 and all(list(line.get_xdata()) == [0, 1, 2, 3, 4] for line in thick)
     zero_shot = study.ranks[(study.ranks["framework"] == "zero_shot") & (study.ranks["target"] == "scenes/test")]
     assert thick[0].get_ydata()[0] == pytest.approx(100 * (zero_shot["rank"] < 1).mean())
     plain = study.epochs[(study.epochs["loss"] == "infonce") & (study.epochs["framework"] == "longclip")]
@@ -106,10 +106,11 @@ def test_many_settings_are_wrapped_a_block_a_test_split():
 
 @pytest.mark.parametrize("draw", [draw_epochs, draw_fractions])
 def test_wrapped_panels_share_one_legend(lean, wrapped, draw):
-    other = lean.ranks[lean.ranks["framework"] == "longclip"].assign(framework="hnclip")
-    epochs = lean.epochs[lean.epochs["framework"] == "longclip"]
+    given, epochs = (frame[frame["loss"] != "infonce-tuned"] for frame in (lean.ranks, lean.epochs))
+    other = given[given["framework"] == "longclip"].assign(framework="hnclip")
+    epochs = epochs[epochs["framework"] == "longclip"]
     epochs = pandas.concat([epochs, epochs.assign(framework="hnclip")])
-    ranks = pandas.concat([lean.ranks[lean.ranks["framework"] != "finelip"], other])
+    ranks = pandas.concat([given[given["framework"] != "finelip"], other])
     figure = draw(dataclasses.replace(lean, ranks=ranks, epochs=epochs))
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
@@ -123,8 +124,9 @@ def test_wrapped_panels_share_one_legend(lean, wrapped, draw):
     pyplot.close(figure)
 
 
-def test_every_kind_has_its_own_colour():
-    assert set(COLOURS) == set(KINDS) and len(set(COLOURS.values())) == len(KINDS)
+def test_the_kinds_that_verdicts_rest_on_have_a_colour_each():
+    own = ("zero_shot", "plain", "scale", "boosted", "margin", "centred", "frozen")
+    assert set(own) <= set(COLOURS) <= set(KINDS) and len({COLOURS[kind] for kind in own} | {OTHER}) == len(own) + 1
 
 
 def test_names_are_moved_apart_and_keep_their_order():
