@@ -27,14 +27,14 @@ def snakemake(folder: Path, *options, cores: int = 2) -> subprocess.CompletedPro
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("overlay", [[], ["paper-128"], ["paper_b16"]])
+@pytest.mark.parametrize("overlay", [[], ["paper-128"], ["paper_b16"], ["paper-controls"]])
 def test_a_dry_run_plans_the_study_without_data_or_gpu(tmp_path, overlay):
     (tmp_path / "config.yaml").write_text((ROOT / "config.yaml").read_text())
     paths = [PAPER, *(PAPER.with_name(f"{name}.yaml") for name in overlay)]
     done = snakemake(tmp_path, *paths, "--dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
     counts = {words[0]: words[1] for line in done.stdout.splitlines() if len(words := line.split()) == 2}
-    assert int(counts["train"]) == len(cells.grid(read(paths, ROOT / "config.yaml")))
+    assert int(counts["train"]) == len(cells.trained(read(paths, ROOT / "config.yaml")))
 
 
 class Quiet(SimpleHTTPRequestHandler):
