@@ -1,4 +1,4 @@
-"""What a study found: collected ranks, then tables and figures."""
+"""What a study found: collected ranks, then tables, figures, galleries and the report's own pages."""
 
 
 localrules:
@@ -59,7 +59,7 @@ rule tables:
     output:
         [
             report(
-                f"results/{{study}}/tables/{name}.csv",
+                f"results/{{study}}/tables/{name}.html",
                 caption=f"../workflow/report/{name}_table.rst",
                 category=entry.category,
                 labels=labels(entry, "table"),
@@ -69,7 +69,7 @@ rule tables:
         expand(
             "results/{{study}}/tables/{table}.{format}",
             table=TABLES,
-            format=["md", "tex"],
+            format=["csv", "md", "tex"],
         ),
     log:
         "logs/tables/{study}.log",
@@ -100,14 +100,18 @@ rule figures:
     output:
         [
             report(
-                f"results/{{study}}/figures/{name}.png",
+                f"results/{{study}}/figures/{name}.html",
                 caption=f"../workflow/report/{name}.rst",
                 category=entry.category,
                 labels=labels(entry, "figure"),
             )
             for name, entry in FIGURES.items()
         ],
-        expand("results/{{study}}/figures/{figure}.pdf", figure=FIGURES),
+        expand(
+            "results/{{study}}/figures/{figure}.{format}",
+            figure=FIGURES,
+            format=["pdf", "png"],
+        ),
     log:
         "logs/figures/{study}.log",
     benchmark:
@@ -161,3 +165,41 @@ rule galleries:
         "Writing galleries"
     shell:
         "python -m hnclip.report.galleries {input.study:q} {params.tables:q} {params.folder:q} > {log:q} 2>&1"
+
+
+rule pages:
+    input:
+        study="results/{study}/study.json",
+        ranks=rules.collect.output.ranks,
+        epochs=rules.collect.output.epochs,
+        runs=rules.collect.output.runs,
+        overlap=rules.collect.output.overlap,
+        sources=rules.collect.output.sources,
+        made=drawn_from,
+    output:
+        "results/{study}/report/first_page.html",
+        [
+            report(
+                f"results/{{study}}/report/{name}.html",
+                caption=f"../workflow/report/{name}.rst",
+                category=entry.category,
+                labels=labels(entry, "page"),
+            )
+            for name, entry in PAGES.items()
+        ],
+    log:
+        "logs/pages/{study}.log",
+    benchmark:
+        "logs/pages/{study}.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        tables=subpath(input.ranks, parent=True),
+        folder=subpath(output[0], parent=True),
+    message:
+        "Writing the report's first page"
+    shell:
+        "python -m hnclip.report.pages {input.study:q} {params.tables:q} {params.folder:q} > {log:q} 2>&1"

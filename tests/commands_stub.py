@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from hnclip.report.contents import FIGURES, GALLERIES, TABLES
+from hnclip.report.contents import FIGURES, GALLERIES, PAGES, TABLES
 
 
 def outputs(module: str, arguments: list[str]) -> list[Path]:
@@ -33,11 +33,13 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
         case "hnclip.report.collect":
             return [last / f"{name}.parquet" for name in ("ranks", "epochs", "runs", "overlap", "sources")]
         case "hnclip.report.tables":
-            return [last / f"{name}.{kind}" for name in TABLES for kind in ("csv", "md", "tex")]
+            return [last / f"{name}.{kind}" for name in TABLES for kind in ("csv", "html", "md", "tex")]
         case "hnclip.report.figures":
-            return [last / f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")]
+            return [last / f"{name}.{kind}" for name in FIGURES for kind in ("html", "pdf", "png")]
         case "hnclip.report.galleries":
             return [last / f"{name}.html" for name in GALLERIES]
+        case "hnclip.report.pages":
+            return [last / f"{name}.html" for name in ("first_page", *PAGES)]
     raise SystemExit(f"no stub for {module}")
 
 

@@ -128,6 +128,7 @@ STUDY = {
     "Writing tables",
     "Drawing figures",
     "Writing galleries",
+    "Writing the report's first page",
     "The study is finished",
 }
 

@@ -21,7 +21,7 @@ from hnclip import study_runs  # noqa: E402
 from hnclip import tuning  # noqa: E402
 from hnclip.plan.memory import SAM, megabytes  # noqa: E402
 from hnclip.data import prepare, sources  # noqa: E402
-from hnclip.report.contents import FIGURES, GALLERIES, TABLES  # noqa: E402
+from hnclip.report.contents import FIGURES, GALLERIES, PAGES, TABLES  # noqa: E402
 
 # `python` in a job is the interpreter that runs Snakemake (or that of its conda environment), and it finds hnclip.
 os.environ.update(
@@ -303,16 +303,23 @@ def drawn_from(wildcards):
 
 
 def results():
-    """The tables and figures that a study ends with."""
+    """The tables, figures and pages that a study ends with."""
     folder = cells.study_folder(config)
-    tables = [f"{folder}/tables/{name}.{kind}" for name in TABLES for kind in ("csv", "md", "tex")]
-    figures = [f"{folder}/figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")]
-    return tables + figures + [f"{folder}/galleries/{name}.html" for name in GALLERIES]
+    tables = [f"{folder}/tables/{name}.{kind}" for name in TABLES for kind in ("csv", "html", "md", "tex")]
+    figures = [f"{folder}/figures/{name}.{kind}" for name in FIGURES for kind in ("html", "pdf", "png")]
+    galleries = [f"{folder}/galleries/{name}.html" for name in GALLERIES]
+    return tables + figures + galleries + [f"{folder}/report/{name}.html" for name in ("first_page", *PAGES)]
 
 
 def labels(entry, kind):
-    """How an item is called in the list of the HTML report."""
-    return {"shows": entry.label, "as": kind, "in the paper": entry.number or "–"}
+    """How an item is called in the list of the HTML report.
+
+    One label only: of two, Snakemake makes a switch where a second one halves the items, and fails at those without
+    a counterpart.
+    """
+    kinds = {"table": "Table", "figure": "Figure", "gallery": "Gallery", "page": "Page"}
+    number = f"{entry.number}, gallery" if entry.number and kind == "gallery" else entry.number
+    return {"shows": f"{number or kinds[kind]}: {entry.label}"}
 
 
 NAME = "[A-Za-z0-9][A-Za-z0-9_-]*"

@@ -29,7 +29,7 @@ def test_every_caption_is_sound_and_names_the_study(name):
 
 def test_the_first_page_says_where_the_numbers_are():
     text = rendered("workflow.rst")
-    for words in ("Tables", "main.md", "differences.md", "fractions.md", "results/scenes/tables"):
+    for words in ("as CSV, HTML, Markdown and LaTeX", "results/scenes/tables", "results/scenes/figures"):
         assert words in text
 
 

@@ -10,11 +10,18 @@ class Entry(NamedTuple):
     label: str
     category: str
 
+    @property
+    def title(self) -> str:
+        """The heading of its page."""
+        words = self.label[:1].upper() + self.label[1:]
+        return f"{words} ({self.number} of the paper)" if self.number else words
 
-RESULTS, CONTROLS, COSTS, DATA = "2 Results", "3 Controls", "5 Costs and protocol", "4 Captions and gradients"
+
+VERDICTS, RESULTS, CONTROLS = "1 Verdicts", "2 Results", "3 Controls"
+DATA, COSTS = "4 Captions and gradients", "5 Costs and protocol"
 
 TABLES = {
-    "verdicts": Entry("", "the questions and their answers", RESULTS),
+    "verdicts": Entry("", "the questions and their answers", VERDICTS),
     "main": Entry("Table 1", "recall of every method", RESULTS),
     "differences": Entry("", "paired differences", RESULTS),
     "fractions": Entry("Table A9", "R@1 by data fraction", RESULTS),
@@ -50,3 +57,4 @@ GALLERIES: dict[str, Entry] = {
     "near_twins": Entry("Figures A1 to A4", "captions and pictures that are nearly alike", DATA),
     "retrieved": Entry("Figures 3 and A10", "queries that the boost moves most", RESULTS),
 }
+PAGES = {"record": Entry("", "config, versions, commit, hardware and costs", COSTS)}

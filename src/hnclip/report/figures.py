@@ -1,4 +1,4 @@
-"""The figures of a study, each as PDF and PNG.
+"""The figures of a study, each as PDF and PNG, and as a page that holds both.
 
 python -m hnclip.report.figures results/STUDY/study.json results/STUDY/tables results/STUDY/figures
 """
@@ -13,10 +13,11 @@ from matplotlib.figure import Figure
 
 from hnclip import store
 from hnclip.command import run
-from hnclip.report import style
+from hnclip.report import contents, style
 from hnclip.report.controls import draw_controls
 from hnclip.report.cosines import draw_caption_cosines
 from hnclip.report.curves import draw_epochs, draw_fractions
+from hnclip.report.figure_page import figure_page
 from hnclip.report.gamma_figure import draw_gamma
 from hnclip.report.geometry_figure import draw_geometry
 from hnclip.report.gradients import draw_gradients, draw_gradients_by
@@ -43,13 +44,16 @@ FIGURES: dict[str, Callable[[Study], Figure]] = {
 
 
 def write_figures(study: Study, folder: Path) -> None:
-    """Every figure as NAME.pdf and NAME.png; where the study has no data for one, the figure says so."""
+    """Every figure as NAME.pdf, NAME.png and NAME.html; where the study has no data for one, the figure says so."""
+    folder = Path(folder)
     with matplotlib.rc_context(style.RC):
         for name, draw in FIGURES.items():
             figure = draw(study)
             for ending in ("pdf", "png"):
-                save(figure, Path(folder) / f"{name}.{ending}", ending)
+                save(figure, folder / f"{name}.{ending}", ending)
             pyplot.close(figure)
+            png, pdf = ((folder / f"{name}.{ending}").read_bytes() for ending in ("png", "pdf"))
+            store.write_text(folder / f"{name}.html", figure_page(name, contents.FIGURES[name], png, pdf))
 
 
 def save(figure: Figure, path: Path, ending: str) -> None:

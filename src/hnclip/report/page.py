@@ -29,19 +29,31 @@ img.truth, .missing.truth { outline: 4px solid #009e73; }
 .missing { display: flex; align-items: center; justify-content: center; height: 8rem; padding: .5rem;
   border: 1px dashed #8a8a8a; color: #4d4d4d; font-size: .8rem; text-align: center; overflow-wrap: anywhere; }
 mark { background: #ffe08a; color: inherit; border-radius: 2px; }
-table { border-collapse: collapse; font-size: .87rem; }
-th, td { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right; }
-th:first-child, td:first-child { text-align: left; }
+img.figure { border: 0; }
+ul.note { max-width: 60rem; padding-left: 1.1rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .87rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top; }
+th:first-child, td:first-child, th.words, td.words { text-align: left; }
+td.number { white-space: nowrap; }
+td.words { max-width: 24rem; }
+thead th { border-bottom: 1px solid #555; vertical-align: bottom; }
+th.span { text-align: center; border-bottom: 1px solid #aaa; }
+th.bare { border-bottom: 0; }
+tr.rule td { border-top: 1px solid #555; }
+pre { font: .8rem/1.4 "DejaVu Sans Mono", Consolas, monospace; overflow-x: auto; }
+body.wide { max-width: none; margin: 1rem; }
 @media print { body { margin: 0; max-width: none; font-size: 10pt; } mark { border-bottom: 1px solid #000; } }
 """
 
 
-def page(title: str, body: str) -> str:
-    """A whole document around a body of HTML; the title is plain words."""
+def page(title: str, body: str, wide: bool = False) -> str:
+    """A whole document around a body of HTML; the title is plain words. A wide one takes all of the window."""
+    kind = ' class="wide"' if wide else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{LOOK}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>{LOOK}</style>\n</head>\n<body{kind}>\n"
         f"<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
 
@@ -54,6 +66,16 @@ def escape(text: str) -> str:
 def paragraph(words: str, kind: str = "") -> str:
     """Plain words as one paragraph; kind is `note` for what stands beneath."""
     return f'<p class="{escape(kind)}">{escape(words)}</p>' if kind else f"<p>{escape(words)}</p>"
+
+
+def data_uri(content: bytes, kind: str) -> str:
+    """A file as an address that holds it; kind is its media type."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def download(name: str, content: bytes, kind: str, words: str) -> str:
+    """A link that saves a file which the page itself holds."""
+    return f'<a download="{escape(name)}" href="{data_uri(content, kind)}">{escape(words)} ({escape(name)})</a>'
 
 
 def picture(path: Path, words: str, truth: bool = False) -> str:
@@ -76,8 +98,7 @@ def thumbnail(path: Path, side: int = SIDE) -> str:
         small.save(written, "JPEG", quality=85)
     else:
         small.save(written, "PNG")
-    kind = "jpeg" if shrunk else "png"
-    return f"data:image/{kind};base64,{base64.b64encode(written.getvalue()).decode('ascii')}"
+    return data_uri(written.getvalue(), "image/jpeg" if shrunk else "image/png")
 
 
 def read_small(path: Path, side: int = SIDE) -> tuple[Image.Image, bool]:

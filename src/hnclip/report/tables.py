@@ -1,4 +1,4 @@
-"""The tables of a study as CSV, Markdown and LaTeX.
+"""The tables of a study as CSV, HTML, Markdown and LaTeX.
 
 python -m hnclip.report.tables results/STUDY/study.json results/STUDY/tables results/STUDY/tables
 """
@@ -10,6 +10,7 @@ import pandas
 
 from hnclip import store
 from hnclip.command import run
+from hnclip.report.contents import TABLES
 from hnclip.report.difference_table import difference_table
 from hnclip.report.efficiency_table import efficiency_table
 from hnclip.report.fraction_table import fraction_table
@@ -24,6 +25,7 @@ from hnclip.report.plugin_table import plugin_table
 from hnclip.report.recomputed_table import recomputed_table
 from hnclip.report.saturation import saturation_table
 from hnclip.report.seeds_table import seeds_table
+from hnclip.report.table_page import table_page
 from hnclip.report.token_table import token_table
 from hnclip.report.transfer_table import transfer_table
 from hnclip.report.tuning_table import tuning_table
@@ -32,9 +34,11 @@ from hnclip.report.writer import Table, latex, markdown
 
 
 def write(name: str, tables: list[Table], rows: pandas.DataFrame, folder: Path) -> None:
-    """NAME.csv with two decimals, NAME.md and NAME.tex as printed."""
+    """NAME.csv with two decimals; NAME.html, NAME.md and NAME.tex as printed."""
     folder = Path(folder)
-    store.write_text(folder / f"{name}.csv", rows.to_csv(index=False, float_format="%.2f", lineterminator="\n"))
+    csv = rows.to_csv(index=False, float_format="%.2f", lineterminator="\n")
+    store.write_text(folder / f"{name}.csv", csv)
+    store.write_text(folder / f"{name}.html", table_page(name, TABLES[name], tables, csv))
     store.write_text(folder / f"{name}.md", markdown(tables))
     store.write_text(folder / f"{name}.tex", latex(tables))
 

@@ -15,21 +15,25 @@ ABSENT = "This study has no such cells."
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question, its answer in a few words (`short`) and in sentences, and the comparisons behind it."""
-
-    words: str
-    short: str
-    answer: str
-    details: tuple[Judged, ...]
-
-
-@dataclass(frozen=True)
 class Group:
     """Comparisons that answer one side of a question."""
 
     words: str
     rows: list[Judged]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, its answer in a few words (`short`) and in sentences, and the comparisons behind it.
+
+    `groups`: the same comparisons by the side of the question that they answer; a side without cells has no rows.
+    """
+
+    words: str
+    short: str
+    answer: str
+    details: tuple[Judged, ...]
+    groups: tuple[Group, ...]
 
 
 def questions(study: Study) -> list[Question]:
@@ -56,13 +60,13 @@ def home_target(study: Study, train: str) -> str | None:
 def _question(study: Study, words: str, groups: list[Group]) -> Question:
     filled = [group for group in groups if group.rows]
     if not filled:
-        return Question(words, ABSENT, ABSENT, ())
+        return Question(words, ABSENT, ABSENT, (), tuple(groups))
     short = "; ".join(f"{group.words}: {outcome_words(group.rows)}" for group in filled)
     told = [sentences(study, _capital(group.words), group.rows) for group in filled]
     absent = [group.words for group in groups if not group.rows]
     told += [f"Not in this study: {'; '.join(absent)}."] if absent else []
     details = dict.fromkeys(row for group in filled for row in group.rows)
-    return Question(words, short, " ".join(told), tuple(details))
+    return Question(words, short, " ".join(told), tuple(details), tuple(groups))
 
 
 def _capital(words: str) -> str:
