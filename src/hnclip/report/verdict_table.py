@@ -2,15 +2,20 @@
 
 import pandas
 
-from hnclip.report.data_notes import mark
+from hnclip.report.data_notes import data_notes, mark
 from hnclip.report.difference_table import COLUMNS as DIFFERENCE
 from hnclip.report.difference_table import difference_cells, difference_header, difference_record
 from hnclip.report.format import name_columns, names
+from hnclip.report.judged import Judged
 from hnclip.report.load import Study
 from hnclip.report.notes import difference_notes, tuned_notes
 from hnclip.report.verdicts import Question, questions
 from hnclip.report.writer import Table
 
+FAMILY_NOTE = (
+    "The adjusted p-value counts every comparison that the study makes on a test split (table `differences`), not "
+    "only those shown here; the verdict follows from it."
+)
 COLUMNS = ["question", "answer", *DIFFERENCE]
 
 
@@ -35,12 +40,11 @@ def _table(study: Study, number: int, question: Question) -> Table:
         [*names(row.a, columns, mark(study, row.a.train, row.target)), row.target, *difference_cells(row)]
         for row in rows
     ]
-    notes = [question.answer, *difference_notes(study), _family_note(study), *tuned_notes(study)]
+    notes = [question.answer, *difference_notes(study), FAMILY_NOTE, *tuned_notes(study)]
+    targets = dict.fromkeys(row.target for row in rows)
+    notes += dict.fromkeys(note for target in targets for note in data_notes(study, target, _trains(rows, target)))
     return Table(title, [*columns, "test split", *difference_header(study)], cells, notes, words=len(columns) + 3)
 
 
-def _family_note(study: Study) -> str:
-    return (
-        "The adjusted p-value counts every comparison that the study makes on a test split (table `differences`), not "
-        "only those shown here; the verdict follows from it."
-    )
+def _trains(rows: tuple[Judged, ...], target: str) -> list[str]:
+    return [row.a.train for row in rows if row.target == target]
