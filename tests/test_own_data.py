@@ -74,7 +74,7 @@ def test_the_template_runs_to_tables_figures_and_a_report(folder):
     assert "Nothing to be done" in again.stdout
     made = snakemake(folder, "--report", folder / "report.html")
     assert made.returncode == 0, made.stdout + made.stderr
-    assert "results/own/tables/main.csv" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "results/own/tables/main.html" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_faults_of_the_data_stop_the_study_before_training_and_are_all_named(folder):

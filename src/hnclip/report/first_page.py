@@ -8,7 +8,7 @@ from hnclip.report.findings import sentences
 from hnclip.report.judged import BETTER, NOT_SHOWN, WORSE, Judged
 from hnclip.report.load import Study, named, test_targets
 from hnclip.report.notes import SMALL, size_notes, tuned_notes
-from hnclip.report.page import escape, paragraph
+from hnclip.report.page import escape, paragraph, prose
 from hnclip.report.verdicts import ABSENT, Question, questions
 
 AXES = {"backbones": "backbone", "train": "training set", "frameworks": "framework", "losses": "loss"}
@@ -43,7 +43,7 @@ def _opening(study: Study) -> str:
     words = [_axis(study, axis) for axis in AXES]
     told = f"{_count(runs, 'training run')} of {', '.join(words)}; {_count(len(seeds), 'seed')} ({_list(seeds)})."
     sizes = [note for target in test_targets(study) for note in size_notes(study, target) if note.startswith("N on")]
-    items = "".join(f"<li>{escape(words)}</li>" for words in [_capital(told), *sizes])
+    items = "".join(f"<li>{prose(words)}</li>" for words in [_capital(told), *sizes])
     return f"<h1>Study {escape(study.config['study'])}</h1>\n<ul>{items}</ul>"
 
 
@@ -75,14 +75,14 @@ def _sure(study: Study) -> list[str]:
             "speaks of these weights only.",
             "note",
         ),
-        *[paragraph(words, "note") for words in tuned_notes(study)],
+        *[f'<p class="note">{prose(words)}</p>' for words in tuned_notes(study)],
     ]
 
 
 def _question(study: Study, number: int, question: Question) -> str:
     """The question, a line for each side of it, and the sides that the study has no cells for."""
     sides = [
-        f"<li>{_chip(group.rows)} {escape(sentences(study, _capital(group.words), group.rows))}</li>"
+        f"<li>{_chip(group.rows)} {prose(sentences(study, _capital(group.words), group.rows))}</li>"
         for group in question.groups
         if group.rows
     ]

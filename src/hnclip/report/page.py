@@ -3,6 +3,7 @@
 import base64
 import html
 import io
+import re
 from pathlib import Path
 
 from PIL import Image, ImageOps
@@ -35,8 +36,12 @@ ul.note { max-width: 60rem; padding-left: 1.1rem; }
 table { border-collapse: collapse; font-size: .87rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .6rem; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top; }
 th:first-child, td:first-child, th.words, td.words { text-align: left; }
-td.number { white-space: nowrap; }
+td.number, .short { white-space: nowrap; }
 td.words { max-width: 24rem; }
+.wide table { font-size: .8rem; }
+.wide th, .wide td { padding: .12rem .45rem; }
+.scroll tr > .words:first-child { position: sticky; left: 0; background: #fff; }
+code { font: .92em "DejaVu Sans Mono", Consolas, monospace; }
 thead th { border-bottom: 1px solid #555; vertical-align: bottom; }
 th.span { text-align: center; border-bottom: 1px solid #aaa; }
 th.bare { border-bottom: 0; }
@@ -61,6 +66,11 @@ def page(title: str, body: str, wide: bool = False) -> str:
 def escape(text: str) -> str:
     """Text as HTML shows it, in elements and in quoted attributes; characters that no document may hold are gone."""
     return html.escape("".join(letter for letter in str(text) if letter.isprintable() or letter in "\n\t"), quote=True)
+
+
+def prose(words: str) -> str:
+    """Our own sentences, where `names` stand between backticks; never a caption."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words))
 
 
 def paragraph(words: str, kind: str = "") -> str:

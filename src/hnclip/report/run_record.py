@@ -11,14 +11,14 @@ from hnclip.report.contents import PAGES
 from hnclip.report.load import Study
 from hnclip.report.page import escape, page, paragraph
 
-COSTS = ["runs", "hours", "pairs", "pairs a second (median)", "peak memory, GB"]
+COSTS = ["runs", "training time", "pairs", "pairs a second (median)", "peak memory, GB"]
 
 
 def record_page(study: Study) -> str:
     body = [
         paragraph(
             "Generated from the records that each run leaves (run.json) and from the study's record (study.json). "
-            "`snakemake` with the config beneath makes everything again; each run's record names the hash of "
+            "Snakemake with the config beneath makes everything again; each run's record names the hash of "
             "every file that it read."
         ),
         "<h2>Costs</h2>",
@@ -46,7 +46,7 @@ def _costs(study: Study) -> list[str]:
     return [
         _table(["framework", *COSTS], rows),
         paragraph(
-            "Hours are those of the training steps, summed over runs; preparing data, evaluating, audits and the "
+            "The time is that of the training steps, summed over runs; preparing data, evaluating, audits and the "
             "report come on top, and Statistics in the menu has every job's time. How many runs shared the machine "
             "changes their speed. Memory is the device's peak, on a CPU that of the whole process.",
             "note",
@@ -59,11 +59,17 @@ def _cost(runs: pandas.DataFrame) -> list[str]:
     peak = pandas.to_numeric(runs["peak_memory_bytes"]).max()
     return [
         str(len(runs)),
-        f"{numbers['seconds'].sum() / 3600:.2f}",
+        _time(numbers["seconds"].sum()),
         f"{numbers['pairs'].sum():,.0f}",
         f"{numbers['pairs_per_second'].median():.1f}",
         f"{peak / 1e9:.2f}",
     ]
+
+
+def _time(seconds: float) -> str:
+    """In the largest unit of which there is one at least."""
+    size, unit = next(((n, unit) for n, unit in ((3600, "h"), (60, "min")) if seconds >= n), (1, "s"))
+    return f"{seconds / size:.1f} {unit}"
 
 
 def _tried(record: dict[str, Any]) -> pandas.DataFrame:

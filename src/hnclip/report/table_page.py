@@ -1,8 +1,10 @@
 """Tables as one self-contained HTML page, from cells of plain text; the CSV is one click away."""
 
 from hnclip.report.contents import Entry
-from hnclip.report.page import download, escape, page
+from hnclip.report.page import download, escape, page, prose
 from hnclip.report.writer import Table
+
+SHORT = 26  # characters of a cell that is not broken over lines
 
 
 def table_page(name: str, entry: Entry, tables: list[Table], csv: str) -> str:
@@ -18,7 +20,7 @@ def _section(table: Table) -> str:
         rows = "\n".join(_row(table, index) for index in range(len(table.rows)))
         parts.append(f'<div class="scroll"><table>\n<thead>{head}</thead>\n<tbody>\n{rows}\n</tbody></table></div>')
     if table.notes:
-        notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
+        notes = "".join(f"<li>{prose(note)}</li>" for note in table.notes)
         parts.append(f'<ul class="note">{notes}</ul>')
     return "\n".join([*parts, "</section>"])
 
@@ -37,6 +39,10 @@ def _row(table: Table, index: int) -> str:
 
 def _cells(table: Table, cells: list[str], tag: str) -> str:
     return "".join(
-        f'<{tag} class="{"words" if column < table.words else "number"}">{escape(cell)}</{tag}>'
+        f'<{tag} class="{"words" if column < table.words else "number"}{_short(cell)}">{escape(cell)}</{tag}>'
         for column, cell in enumerate(cells)
     )
+
+
+def _short(cell: str) -> str:
+    return " short" if len(cell) <= SHORT else ""
