@@ -33,8 +33,8 @@ demo: $(INSTALLED)
 
 report: $(STUDY)/report.html
 
-# Snakemake writes a report anew each time: only where a table or a figure is newer.
-$(STUDY)/report.html: $(wildcard $(STUDY)/tables/*.csv $(STUDY)/figures/*.png)
+# Snakemake writes a report anew each time: only where a page that it shows is newer.
+$(STUDY)/report.html: $(wildcard $(foreach part,tables figures galleries report,$(STUDY)/$(part)/*.html))
 	@$(SNAKEMAKE) --quiet all --report $@
 
 test: $(INSTALLED)
