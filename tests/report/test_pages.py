@@ -37,6 +37,13 @@ def test_a_table_has_its_title_spans_rules_notes_and_its_csv():
     assert held(text, "main.csv") == b"loss,R@1\na<1,2\n"
 
 
+def test_a_column_that_holds_sentences_is_set_to_the_left_and_broken_over_lines():
+    rows = [["a", "1.0", "no difference shown at N = 512"], ["b", "2.0", "better"]]
+    text = table_page("main", ENTRY, [Table("T", ["loss", "R@1", "verdict"], rows)], "")
+    assert '<td class="words">no difference shown at N = 512</td>' in text and '<td class="words short">better' in text
+    assert '<td class="number short">1.0</td>' in text
+
+
 def test_a_table_without_rows_is_its_notes():
     text = table_page("main", ENTRY, [Table("Empty", [], [], ["No cell of this study."])], "")
     assert "<table>" not in text and "No cell of this study." in text

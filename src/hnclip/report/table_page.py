@@ -39,9 +39,14 @@ def _row(table: Table, index: int) -> str:
 
 def _cells(table: Table, cells: list[str], tag: str) -> str:
     return "".join(
-        f'<{tag} class="{"words" if column < table.words else "number"}{_short(cell)}">{escape(cell)}</{tag}>'
+        f'<{tag} class="{"words" if _worded(table, column) else "number"}{_short(cell)}">{escape(cell)}</{tag}>'
         for column, cell in enumerate(cells)
     )
+
+
+def _worded(table: Table, column: int) -> bool:
+    """Whether a column is set to the left: one of the first, or one that holds a sentence."""
+    return column < table.words or any(not _short(row[column]) for row in table.rows)
 
 
 def _short(cell: str) -> str:
