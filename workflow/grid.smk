@@ -318,7 +318,7 @@ def labels(entry, kind):
     a counterpart.
     """
     kinds = {"table": "Table", "figure": "Figure", "gallery": "Gallery", "page": "Page"}
-    number = f"{entry.number}, gallery" if entry.number and kind == "gallery" else entry.number
+    number = entry.number if kind in ("table", "figure") else ""
     return {"shows": f"{number or kinds[kind]}: {entry.label}"}
 
 

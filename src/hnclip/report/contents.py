@@ -30,9 +30,9 @@ TABLES = {
     "overlap": Entry("", "test images that were trained on", COSTS),
     "gamma": Entry("Tables 3a and A6", "strength of the boost", CONTROLS),
     "token_term": Entry("Tables 3b and A5", "token-level term and boost", CONTROLS),
-    "recomputed": Entry("Tables 3c and A2", "recomputed or frozen caption cosines", CONTROLS),
+    "recomputed": Entry("Tables 3c and A2", "recomputed or frozen cosines", CONTROLS),
     "tuning": Entry("", "what was tried on the validation split", CONTROLS),
-    "transfer": Entry("Tables A7 and A10", "trained on one benchmark, tested on another", RESULTS),
+    "transfer": Entry("Tables A7 and A10", "transfer to other benchmarks", RESULTS),
     "seeds": Entry("Table A8", "seed by seed", RESULTS),
     "geometry": Entry("Table A1", "how alike the captions are", DATA),
     "gradients": Entry("", "gradients along a training", DATA),
@@ -41,20 +41,20 @@ TABLES = {
 }
 FIGURES = {
     "controls": Entry("", "what each loss gains over plain", CONTROLS),
-    "gamma": Entry("Table 3a", "R@1 by strength of the boost", CONTROLS),
+    "gamma": Entry("", "R@1 by strength of the boost", CONTROLS),
     "fractions": Entry("Figure 6", "R@1 by data fraction", RESULTS),
     "epochs": Entry("Figures 5 and A9", "R@1 by epoch", RESULTS),
     "caption_cosines": Entry("Figure 1", "how alike the captions are", DATA),
-    "geometry": Entry("Figure A6", "how alike the captions are, at a glance", DATA),
+    "geometry": Entry("Figure A6", "captions at a glance", DATA),
     "heat_map": Entry("Figure A5", "cosines within one batch", DATA),
-    "near_twins": Entry("Figures A1 to A4", "captions that are nearly alike", DATA),
+    "near_twins": Entry("Figures A1 to A4", "near-twins", DATA),
     "gradients": Entry("Figure 4", "gradients along a training", DATA),
-    "gradients_by": Entry("Figure A8", "gradients by training set and share of it", DATA),
+    "gradients_by": Entry("Figure A8", "gradients by data and share", DATA),
     "saturation": Entry("", "solved batches by contrast", DATA),
-    "retrieved": Entry("Figures 3 and A10", "queries that the boost moves most", RESULTS),
+    "retrieved": Entry("Figures 3 and A10", "queries that change most", RESULTS),
 }
 GALLERIES: dict[str, Entry] = {
-    "near_twins": Entry("Figures A1 to A4", "captions and pictures that are nearly alike", DATA),
-    "retrieved": Entry("Figures 3 and A10", "queries that the boost moves most", RESULTS),
+    "near_twins": Entry("Figures A1 to A4", "near-twins with pictures", DATA),
+    "retrieved": Entry("Figures 3 and A10", "queries that change most", RESULTS),
 }
-PAGES = {"record": Entry("", "config, versions, commit, hardware and costs", COSTS)}
+PAGES = {"record": Entry("", "config, versions, hardware, costs", COSTS)}

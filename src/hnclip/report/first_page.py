@@ -25,6 +25,7 @@ LOOK = """
 #first-page .chip { border-radius: .6rem; padding: .1rem .5rem; color: #fff; background: #6b6b6b; font-size: .8em; }
 #first-page .chip.better { background: #00664a; }
 #first-page .chip.worse { background: #a84300; }
+#first-page code::before, #first-page code::after { content: none; }
 #contents details { margin: .15rem 0; }
 #contents h3 { margin-top: .9rem; }
 #contents a { font-weight: 400; }

@@ -47,8 +47,8 @@ def _costs(study: Study) -> list[str]:
         _table(["framework", *COSTS], rows),
         paragraph(
             "The time is that of the training steps, summed over runs; preparing data, evaluating, audits and the "
-            "report come on top, and Statistics in the menu has every job's time. How many runs shared the machine "
-            "changes their speed. Memory is the device's peak, on a CPU that of the whole process.",
+            "report come on top: time and memory of every job lie in logs, as RULE/*.tsv. How many runs shared the "
+            "machine changes their speed. Memory is the device's peak, on a CPU that of the whole process.",
             "note",
         ),
     ]
