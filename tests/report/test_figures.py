@@ -37,8 +37,8 @@ def written(lean, tmp_path_factory):
     return folder
 
 
-def test_every_figure_is_there_as_pdf_and_png(written):
-    assert set(digests(written)) == {f"{name}.{ending}" for name in FIGURES for ending in ("pdf", "png")}
+def test_every_figure_is_there_as_page_pdf_and_png(written):
+    assert set(digests(written)) == {f"{name}.{ending}" for name in FIGURES for ending in ("html", "pdf", "png")}
     for name in FIGURES:
         pixels = numpy.asarray(Image.open(written / f"{name}.png").convert("L"))
         assert pixels.shape[1] > 600 and (pixels < 128).mean() > 0.002
@@ -54,7 +54,7 @@ def test_the_same_study_gives_the_same_bytes(lean, written, tmp_path):
 def test_a_study_without_data_says_so(study, tmp_path):
     bare = dataclasses.replace(study, ranks=study.ranks[:0], epochs=study.epochs[:0], record={})
     write_figures(bare, tmp_path)
-    assert len(digests(tmp_path)) == 2 * len(FIGURES)
+    assert len(digests(tmp_path)) == 3 * len(FIGURES)
     for draw in FIGURES.values():
         (words,) = draw(bare).axes[0].texts
         assert words.get_text().startswith("No ")
@@ -154,7 +154,7 @@ def test_a_test_split_of_one_image_is_drawn_and_said(lone_study, tmp_path):
         f"scenes/{split} has one image:\nits captions have no companions" for split in ("test", "unseen")
     ]
     write_figures(lone_study, tmp_path / "figures")
-    assert len(digests(tmp_path / "figures")) == 2 * len(FIGURES)
+    assert len(digests(tmp_path / "figures")) == 3 * len(FIGURES)
 
 
 def test_a_split_of_one_image_beside_a_larger_one(study, tmp_path):

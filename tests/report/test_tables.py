@@ -170,10 +170,10 @@ def test_losses_with_the_same_words_are_told_apart(study):
     assert "boosted, γ = 0.5 (hn)" in labels and "boosted, γ = 0.5 (margin)" in labels
 
 
-def test_files_are_written_in_three_formats(study, tmp_path):
+def test_files_are_written_in_four_formats(study, tmp_path):
     write_tables(study, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"{name}.{ending}" for name in TABLES for ending in ("csv", "md", "tex")
+        f"{name}.{ending}" for name in TABLES for ending in ("csv", "html", "md", "tex")
     }
     rows = pandas.read_csv(tmp_path / "main.csv", keep_default_na=False)
     columns = "backbone train framework loss label scoring target direction queries gallery seeds"
