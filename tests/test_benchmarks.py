@@ -24,3 +24,10 @@ def test_a_benchmark_runs(name, more, printed):
     command = [sys.executable, name, *SMALLEST, *more]
     done = subprocess.run(command, capture_output=True, text=True, cwd=FOLDER, timeout=900)
     assert done.returncode == 0 and printed in done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_the_gap_from_which_a_gradient_is_zero_hangs_on_the_precision():
+    done = subprocess.run([sys.executable, "zero_gradient.py"], capture_output=True, text=True, cwd=FOLDER, check=True)
+    rows = {line[:16].strip(): line[16:].split() for line in done.stdout.splitlines()[1:]}
+    assert float(rows["fp32"][1]) > 1 > 0.3 > float(rows["fp32, then fp16"][1]) > float(rows["fp32"][0]) - 0.01

@@ -147,7 +147,7 @@ CAPTIONS = {"base": "infonce", "boost": "captions", "gamma": 0.5}
         ("plain", PLAIN | {"scale": [17, None]}, None),
         ("boosted", CAPTIONS, "boosted, γ = 0.5"),
         ("boosted", CAPTIONS | {"gamma": [0.25, 0.5]}, None),
-        ("opposite", CAPTIONS | {"gamma": -0.5}, "opposite sign, γ = -0.5"),
+        ("opposite", CAPTIONS | {"gamma": -0.5}, "opposite sign, γ = −0.5"),
         ("frozen", CAPTIONS | {"boost": "frozen", "scale": 50}, "boosted, frozen Ḡ, γ = 0.5, s = 50"),
         ("constant", PLAIN | {"boost": "constant", "margin": 0.42}, "constant margin, m = 0.42"),
         ("smoothing", PLAIN | {"label_smoothing": 0.1}, "label smoothing, smoothing = 0.1"),

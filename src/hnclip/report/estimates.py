@@ -13,10 +13,13 @@ MEAN = "mean"
 
 def hits_of(study: Study, method: Method, target: str, direction: str, k: int, fraction: int = 100) -> Hits | None:
     """The method's hits on a target, in one direction or in both (`mean`); None where it was not evaluated there."""
-    ranks = method.ranks(study, target, fraction)
-    if ranks is None:
-        return None
-    return count_hits(ranks if direction == MEAN else ranks[ranks["direction"] == direction], k)
+    asked = (method, target, direction, k, fraction)
+    if asked not in study.counted:
+        ranks = method.ranks(study, target, fraction)
+        if ranks is not None and direction != MEAN:
+            ranks = ranks[ranks["direction"] == direction]
+        study.counted[asked] = None if ranks is None else count_hits(ranks, k)
+    return study.counted[asked]
 
 
 def main_methods(study: Study) -> list[Method]:

@@ -63,6 +63,11 @@ class Study:
         return dict(iter(self.ranks[self.ranks[SCORING] != COSINE].groupby(keys, sort=False)))
 
     @cached_property
+    def counted(self) -> dict[tuple, Any]:
+        """Hits that were counted already, by what was asked: tables and figures ask for the same ones."""
+        return {}
+
+    @cached_property
     def sizes(self) -> dict[str, dict[str, tuple[int, int]]]:
         """(queries, gallery) of each target and direction."""
         found = self.ranks.groupby(["target", "direction"]).agg({"query": "nunique", "gallery": "first"})

@@ -121,7 +121,7 @@ def label_of(name: str, entry: dict[str, Any], tuned: bool = False) -> str:
     words = WORDS.get(kind_of(entry))
     if words is None:
         return name
-    numbers = [f"{symbol} = {entry[key]:g}" for key, symbol in SYMBOLS.items() if entry.get(key) is not None]
+    numbers = [f"{symbol} = {entry[key]:g}".replace("-", "−") for key, symbol in SYMBOLS.items() if entry.get(key) is not None]
     if not tuned:
         return ", ".join([words, *numbers])
     return f"{words}, tuned ({', '.join(numbers) or 'learned s'})"
