@@ -2,7 +2,7 @@
 
 import json
 
-from test_dag import Study
+from dag_world import Study
 
 TARGETS = ["results/captions/words/own.parquet", "results/captions/words/drawn.parquet"]
 

@@ -9,7 +9,7 @@ import pandas
 import pytest
 from conftest import made_config, made_study
 from PIL import Image
-from test_dag import OVERLAY, Study
+from dag_world import OVERLAY, Study
 
 from hnclip.report.collect import collect
 from hnclip.report.contents import FIGURES, GALLERIES, PAGES, TABLES
