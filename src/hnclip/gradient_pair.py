@@ -58,8 +58,8 @@ def gradient(
 ) -> Gradient:
     """The gradient of a framework's global image-caption term under the loss `term`, and of nothing else.
 
-    Towers run in `precision` and the loss in fp32, as in training, but without a loss scaler. Random state and
-    gradients that the weights held before are lost to the caller: see `undisturbed`.
+    Towers run in `precision` and the loss in fp32, as in training, but without a loss scaler. Random state moves
+    on, and gradients that the weights held before are gone.
     """
     weights = [weight for weight in framework.parameters() if weight.requires_grad]
     gaps: list[float] = []

@@ -121,9 +121,3 @@ def test_targets(study: Study) -> list[str]:
         for split in study.config["benchmarks"][benchmark]["test"]
     ]
     return [target for target in found if target in study.sizes]
-
-
-def validation_target(study: Study, train: str) -> str | None:
-    """The split on which choices for models trained on `train` are made; None where the benchmark has none."""
-    split = study.config["benchmarks"][train].get("validation")
-    return split and f"{train}/{split}"

@@ -195,10 +195,3 @@ def rescored(study: Study, found: list[Method]) -> list[Method]:
         for method in found
         for scoring in sorted(scorings.get((method.backbone, method.train, method.framework, method.loss), ()))
     ]
-
-
-def last_epochs(epochs: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows of each cell's last epoch, with `mean`, the R@1 of both directions (0..1)."""
-    cell = ["backbone", "train", "framework", "loss", "fraction", "seed"]
-    last = epochs[epochs["epoch"] == epochs.groupby(cell)["epoch"].transform("max")]
-    return last.assign(mean=(last["t2i_r1"] + last["i2t_r1"]) / 2)
