@@ -32,7 +32,7 @@ def test_a_page_is_whole_and_loads_nothing():
 
 def test_what_is_printed_is_escaped():
     assert escape("<b a=\"1\" c='2'>&\x00\x1b") == "&lt;b a=&quot;1&quot; c=&#x27;2&#x27;&gt;&amp;"
-    assert escape("é 木\n") == "é 木\n"
+    assert escape("é 木\n") == "é 木\n" and escape("two\u00a0words") == "two words"
 
 
 @pytest.mark.parametrize("size", [(640, 320), (200, 90), (30, 40)])

@@ -64,8 +64,12 @@ def page(title: str, body: str, wide: bool = False) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as HTML shows it, in elements and in quoted attributes; characters that no document may hold are gone."""
-    return html.escape("".join(letter for letter in str(text) if letter.isprintable() or letter in "\n\t"), quote=True)
+    """Text as HTML shows it, in elements and in quoted attributes.
+
+    Unusual spaces are plain ones, and what else is not for print is gone.
+    """
+    letters = (letter if letter.isprintable() or letter in "\n\t" else " " * letter.isspace() for letter in str(text))
+    return html.escape("".join(letters), quote=True)
 
 
 def prose(words: str) -> str:

@@ -15,6 +15,7 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "<": r"$<$",
     ">": r"$>$",
+    "β": r"$\beta$",
     "γ": r"$\gamma$",
     "Ḡ": r"$\bar{G}$",
     "−": r"$-$",
