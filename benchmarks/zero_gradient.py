@@ -1,8 +1,8 @@
 """At which gap plain InfoNCE and its gradient are exactly zero, by precision: `python benchmarks/zero_gradient.py`.
 
 A batch of 16 whose every pair has the same cosine gap to each of its negatives, at s = 100. The loss is an exact zero
-once its rounding says so; the gradient of the cosines once every element of it is. "fp32, then fp16" is what fp16 autocast
-does with a loss in fp32: the gradient is rounded to fp16 on its way into the towers, without a loss scaler.
+once its rounding says so; the gradient of the cosines once every element of it is. "fp32, then fp16" is what fp16
+autocast does with a loss in fp32: the gradient is rounded to fp16 on its way into the towers, without a loss scaler.
 """
 
 import torch

@@ -41,7 +41,16 @@ BESIDE = {
     "plan": {"cell", "inputs", "study", "check", "options", "command", "frameworks", "data", "models", "plan"},
     "check_inputs": {"cell", "frameworks", "inputs", "options", "data"},
 }
-LIGHT = ["hnclip", "hnclip.cell", "hnclip.store", "hnclip.study", "hnclip.check", "hnclip.choose", "hnclip.command", "hnclip.options"]
+LIGHT = [
+    "hnclip",
+    "hnclip.cell",
+    "hnclip.store",
+    "hnclip.study",
+    "hnclip.check",
+    "hnclip.choose",
+    "hnclip.command",
+    "hnclip.options",
+]
 
 
 def layer(module: str) -> int | None:

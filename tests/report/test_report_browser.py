@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas
 import pytest
 from conftest import made_config, made_study
-from PIL import Image
 from dag_world import OVERLAY, Study
+from PIL import Image
 
 from hnclip.report.collect import collect
 from hnclip.report.contents import FIGURES, GALLERIES, PAGES, TABLES
