@@ -121,10 +121,16 @@ def label_of(name: str, entry: dict[str, Any], tuned: bool = False) -> str:
     words = WORDS.get(kind_of(entry))
     if words is None:
         return name
-    numbers = [f"{symbol} = {entry[key]:g}".replace("-", "−") for key, symbol in SYMBOLS.items() if entry.get(key) is not None]
+    numbers = numbers_of(entry)
     if not tuned:
         return ", ".join([words, *numbers])
     return f"{words}, tuned ({', '.join(numbers) or 'learned s'})"
+
+
+def numbers_of(entry: dict[str, Any]) -> list[str]:
+    """The numbers of a loss of one setting, such as `γ = −0.5`, in the order of SYMBOLS."""
+    found = {symbol: entry[key] for key, symbol in SYMBOLS.items() if entry.get(key) is not None}
+    return [f"{symbol} = {value:g}".replace("-", "−") for symbol, value in found.items()]
 
 
 def settings(study: Study) -> list[Setting]:

@@ -6,7 +6,7 @@ import pandas
 
 from hnclip.report.format import percent
 from hnclip.report.load import Study
-from hnclip.report.methods import SYMBOLS, WORDS, kind_of
+from hnclip.report.methods import SYMBOLS, WORDS, kind_of, numbers_of
 from hnclip.report.writer import Table
 
 TITLE = "What was tried on the validation split"
@@ -41,13 +41,12 @@ def _row(study: Study, loss: str, choice: dict[str, Any], setting: dict[str, Any
     chosen = "chosen" if setting["name"] == choice["chosen"] else "–"
     scores = [percent(100 * setting[name]) for name in ("t2i_r1", "i2t_r1", "mean")]
     kind = kind_of(study.config["losses"][loss])
-    return [loss, WORDS.get(kind, kind), setting_words(setting["entry"]), chosen, *scores]
+    return [loss, WORDS.get(kind, kind), _setting_words(setting["entry"]), chosen, *scores]
 
 
-def setting_words(entry: dict[str, Any]) -> str:
+def _setting_words(entry: dict[str, Any]) -> str:
     """The numbers of one setting, such as `γ = 0.25, s = 17`; a scale that is not held is learned."""
-    numbers = {symbol: entry[key] for key, symbol in SYMBOLS.items() if entry.get(key) is not None}
-    words = [f"{symbol} = {value:g}" for symbol, value in numbers.items()]
+    words = numbers_of(entry)
     return ", ".join(words if entry.get("scale") or entry.get("base") == "hardest" else [*words, "s learned"])
 
 
