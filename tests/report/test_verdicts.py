@@ -129,6 +129,13 @@ def test_the_questions_are_answered_from_the_rows(asked):
     assert {row.target for row in elsewhere.details} == {"scenes/unseen"}
 
 
+def test_batches_are_compared_at_the_losses_that_the_large_one_has(asked):
+    """A tuned pair of small batches alone is none that a large batch could survive."""
+    large = (asked.ranks["framework"] == "longclip-b128") & asked.ranks["loss"].isin(["plain-tuned", "hn-tuned"])
+    batch = questions(dataclasses.replace(asked, ranks=asked.ranks[~large]))[3]
+    assert {(row.a.loss, row.b.loss) for row in batch.details} == {("hn", "plain")} and len(batch.details) == 2
+
+
 def test_what_a_study_lacks_is_said(lone):
     boost, adaptive, temperature, batch, _ = questions(lone)
     assert adaptive.answer == temperature.answer == batch.answer == ABSENT and adaptive.details == ()

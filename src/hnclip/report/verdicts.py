@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from hnclip.report.findings import outcome_words, sentences
 from hnclip.report.judged import Judged, judged
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method
+from hnclip.report.protocol import recipe_of
 
 PAPER_GAMMA = 0.5
 TRUE_BATCH = 128  # pairs that one loss sees, from which on a batch counts as large
@@ -127,30 +127,28 @@ def _temperature(rows: list[Judged]) -> list[Group]:
 
 
 def _batches(study: Study, rows: list[Judged]) -> list[Group]:
-    """Boost against plain by the pairs that one loss sees, for the kinds of framework that have a large batch."""
+    """Boost against plain by the pairs that one loss sees; only what some large batch has too: framework and losses."""
     rows = [row for row in _select(rows, "boosted", "plain") if row.a.tuned == row.b.tuned]
-    kinds = {_kind(study, row.a) for row in rows if _recipe(study, row.a)["batch"] >= TRUE_BATCH}
-    rows = [row for row in rows if _kind(study, row.a) in kinds]
-    batches = sorted({(_recipe(study, row.a)["batch"], _recipe(study, row.a).get("accumulate", 1)) for row in rows})
+    large = {_sort(study, row) for row in rows if _batch(study, row)[0] >= TRUE_BATCH}
+    rows = [row for row in rows if _sort(study, row) in large]
     return [
         Group(
             f"a contrast of {batch} pairs" + (f", {steps} batches a step" if steps > 1 else ""),
-            [row for row in rows if _recipe(study, row.a)["batch"] == batch and _steps(study, row.a) == steps],
+            [row for row in rows if _batch(study, row) == (batch, steps)],
         )
-        for batch, steps in batches
+        for batch, steps in sorted({_batch(study, row) for row in rows})
     ]
 
 
-def _kind(study: Study, method: Method) -> str:
-    return study.config["frameworks"][method.framework]["kind"]
+def _sort(study: Study, row: Judged) -> tuple[str, str, str]:
+    """The kind of a comparison's framework, and its losses."""
+    return study.config["frameworks"][row.a.framework]["kind"], row.a.loss, row.b.loss
 
 
-def _steps(study: Study, method: Method) -> int:
-    return _recipe(study, method).get("accumulate", 1)
-
-
-def _recipe(study: Study, method: Method) -> dict[str, Any]:
-    return {**study.config["recipe"], **study.config["frameworks"][method.framework].get("recipe", {})}
+def _batch(study: Study, row: Judged) -> tuple[int, int]:
+    """Pairs that one loss sees, and batches of a step."""
+    recipe = recipe_of(study, row.a)
+    return recipe["batch"], recipe.get("accumulate", 1)
 
 
 def _elsewhere(study: Study, rows: list[Judged]) -> list[Group]:
