@@ -63,7 +63,7 @@ def test_points_and_bars_are_the_paired_differences(swept):
 
 def test_n_and_seeds_stand_beneath(swept):
     said = words(draw_controls(swept))
-    assert "scenes/test 24 queries each way" in said and "Seeds a row: 1 to 3" in said and "95% intervals" in said
+    assert "scenes/test: N = 24 each way; " in said and "Seeds a row: 1 to 3" in said and "95% intervals" in said
 
 
 def test_strengths_are_drawn_by_kind_with_their_names(swept):

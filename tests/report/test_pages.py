@@ -10,6 +10,7 @@ from hnclip.report.contents import COSTS, TABLES, Entry
 from hnclip.report.figure_page import figure_page
 from hnclip.report.first_page import first_page
 from hnclip.report.load import OVERLAP
+from hnclip.report.notes import count_words
 from hnclip.report.page import prose
 from hnclip.report.run_record import record_page
 from hnclip.report.table_page import table_page
@@ -73,6 +74,16 @@ def test_the_first_page_warns_of_images_that_were_trained_on(study):
     seen = pandas.DataFrame([("scenes", "scenes/test", 64, 32, 0.5, 0)], columns=list(OVERLAP))
     said = first_page(dataclasses.replace(study, overlap=seen))
     assert 'class="warning">Trained on images that it is tested on: 32 of the 64 images of scenes/test (50.0%)' in said
+
+
+def test_several_captions_an_image_make_no_more_images(study):
+    ranks = study.ranks[study.ranks["id"] < "00020"]
+    more = ranks[ranks["direction"] == "t2i"].assign(query=lambda rows: rows["query"].str.replace("#0", "#1"))
+    ranks = pandas.concat([ranks, more], ignore_index=True)
+    ranks["gallery"] = ranks["direction"].map({"t2i": 20, "i2t": 40})
+    found = dataclasses.replace(study, ranks=ranks)
+    assert count_words(found, "scenes/test") == "N = 40 captions, 20 images"
+    assert "so few images say little: scenes/test (20), scenes/unseen (20)" in first_page(found)
 
 
 def test_the_record_has_config_versions_hardware_and_costs(study):

@@ -107,7 +107,7 @@ def test_planted_effects_are_found_and_absent_ones_are_not(asked):
 def test_a_row_holds_together(asked):
     rows = judged(asked, "scenes/test")
     for row in rows:
-        assert row.low <= row.points <= row.high and row.p <= row.adjusted <= 1 and row.images == FAMILIES * SIZE
+        assert row.low <= row.points <= row.high and row.p <= row.adjusted <= 1 and row.queries == FAMILIES * SIZE
         assert (row.low > 0 or row.high < 0) == (row.p < 0.05)
         assert (row.outcome == NOT_SHOWN) == bool(row.hint) == (row.adjusted >= 0.05)
         assert (row.probability > 0.5) == (row.points > 0) or row.points == 0

@@ -11,6 +11,7 @@ from hnclip.report.beside_plain import Pair, plain_pairs
 from hnclip.report.data_notes import MARK, mark, seen_words
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import settings
+from hnclip.report.notes import count_words
 
 LINE = 0.19  # inches a row
 LEFT, RIGHT, TOP, BOTTOM, GAP = 3.1, 0.15, 0.35, 0.5, 0.25  # inches: words, edge, title, axis, between panels
@@ -107,12 +108,12 @@ def _where(blocks: dict[Block, list[Pair]], block: Block) -> str:
 
 def _note(study: Study, figure: Figure, axes: list[list[Axes]], blocks: dict, targets: list[str]) -> None:
     """Under the panels: N, seeds, what the intervals are, what a mark stands for."""
-    counts = [f"{target} {max(n for n, _ in study.sizes[target].values())} queries each way" for target in targets]
+    counts = [f"{target}: {count_words(study, target)}" for target in targets]
     found = [estimates.paired(study, a, b, t) for pairs in blocks.values() for a, b in pairs for t in targets]
     seeds = sorted({got["seeds"] for got in found if got})
     several = " to ".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
     lines = [
-        f"N: {', '.join(counts)}. Seeds a row: {several}; hollow: one seed, whose bar is that of its weights alone.",
+        f"{'; '.join(counts)}. Seeds a row: {several}; hollow: one seed, whose bar is that of its weights alone.",
         f"Bars: paired {study.options.confidence:.0%} intervals. A loss stands beside plain at its own fixed scale "
         "where there is one, else at the learned",
         "scale; plain at a fixed scale stands beside the learned one; tuned losses beside tuned plain.",

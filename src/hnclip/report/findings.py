@@ -44,7 +44,7 @@ def _row(study: Study, row: Judged) -> str:
     where = f"{setting_words(study, Setting(row.a.backbone, row.a.train, row.a.framework))}, " if several else ""
     p = p_words(row.adjusted)
     seeds = "1 seed, these weights" if row.seeds == 1 else f"{row.seeds} seeds"
-    said = f"adjusted p {p if p.startswith('<') else f'= {p}'}, {seeds}, N = {row.images}"
+    said = f"adjusted p {p if p.startswith('<') else f'= {p}'}, {seeds}, N = {row.queries}"
     return f"{where}{row.a.label} against {row.b.label}: {row.outcome}, {_numbers(row)} ({said})"
 
 
@@ -54,8 +54,8 @@ def _numbers(row: Judged) -> str:
 
 def _counted(rows: list[Judged]) -> str:
     points = sorted(row.points for row in rows)
-    images = " or ".join(map(str, sorted({row.images for row in rows})))
-    return f"{_counts(rows)} ({signed(points[0])} to {signed(points[-1])} points, N = {images})"
+    queries = " or ".join(map(str, sorted({row.queries for row in rows})))
+    return f"{_counts(rows)} ({signed(points[0])} to {signed(points[-1])} points, N = {queries})"
 
 
 def _counts(rows: list[Judged]) -> str:

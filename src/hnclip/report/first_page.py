@@ -57,8 +57,7 @@ def _axis(study: Study, axis: str) -> str:
 def _warnings(study: Study) -> list[str]:
     """What weighs on every answer: few images, images that were trained on, licences."""
     said = [f"Trained on images that it is tested on: {seen_words(study, *pair)}." for pair in study.seen]
-    small = {target: max(queries for queries, _ in found.values()) for target, found in study.sizes.items()}
-    few = [f"{target} ({count})" for target, count in small.items() if count < SMALL]
+    few = [f"{target} ({study.images(target)})" for target in study.sizes if study.images(target) < SMALL]
     said += [f"Test splits of so few images say little: {_list(few)}."] if few else []
     trains = named(study.config, "train")
     said += [note for target in test_targets(study) for note in near_notes(study, target, trains)]

@@ -21,7 +21,7 @@ class Judged:
 
     `p` is two-sided, `adjusted` by Holm over all comparisons of the test split; `probability` (0..1) that a is better.
     `outcome` is BETTER, WORSE, NOT_SHOWN or NO_INTERVAL; `verdict` the same in full words; `hint` what would show a
-    difference of this size where none is shown, else empty. `images`: the test split's.
+    difference of this size where none is shown, else empty. `queries`: of the direction that has more of them.
     """
 
     a: Method
@@ -34,7 +34,7 @@ class Judged:
     adjusted: float
     probability: float
     seeds: int
-    images: int
+    queries: int
     outcome: str
     verdict: str
     hint: str
@@ -53,7 +53,7 @@ def judged(study: Study, target: str) -> list[Judged]:
 
 def _judged(study: Study, pair: tuple[Method, Method], target: str, made: Contrast, adjusted: float) -> Judged:
     low, high = made.interval(study.options.confidence)
-    images = max(queries for queries, _ in study.sizes[target].values())
+    queries = max(count for count, _ in study.sizes[target].values())
     outcome = outcome_of(made.score, adjusted, 1 - study.options.confidence)
     return Judged(
         *pair,
@@ -65,10 +65,10 @@ def _judged(study: Study, pair: tuple[Method, Method], target: str, made: Contra
         adjusted,
         made.probability,
         made.seeds,
-        images,
+        queries,
         outcome,
-        verdict_of(outcome, images, made.seeds),
-        hint(made, images) if outcome == NOT_SHOWN else "",
+        verdict_of(outcome, queries, made.seeds),
+        hint(made, queries) if outcome == NOT_SHOWN else "",
     )
 
 

@@ -10,6 +10,7 @@ from hnclip.report import style
 from hnclip.report.data_notes import MARK, mark, seen_words
 from hnclip.report.load import Study
 from hnclip.report.methods import Setting, setting_words
+from hnclip.report.notes import count_words
 
 MANY = 3  # settings; more are wrapped
 COLUMNS = 4  # panels beside each other where they are wrapped
@@ -54,12 +55,12 @@ def finish(study: Study, layout: Layout, ends: dict[Axes, Ends], x_words: str, y
     """Titles, words of the axes, and the lines' names: beside them, or in one legend where panels are wrapped."""
     for panel, setting, target in layout:
         words = setting_words(study, setting)
-        count = "" if layout.wrapped else f" ({_count(study, target)})"  # no room beside other panels
+        count = "" if layout.wrapped else f" ({count_words(study, target)})"  # no room beside other panels
         panel.set_title(f"{words} on {target}{mark(study, setting.train, target)}{count}", loc="left")
         if not layout.wrapped:
             style.name_lines(panel, ends[panel])
     for panel, target in layout.edges.items():
-        panel.set_ylabel(f"{target} ({_count(study, target)})\n{y_words}" if layout.wrapped else y_words)
+        panel.set_ylabel(f"{target} ({count_words(study, target)})\n{y_words}" if layout.wrapped else y_words)
     lowest = {panel.get_subplotspec().colspan.start: panel for panel, _, _ in layout}
     for panel in lowest.values():  # the last one of its column may stand above an empty place
         panel.set_xlabel(x_words)
@@ -76,11 +77,6 @@ def _note(study: Study, layout: Layout) -> None:
     if said:
         x = next(iter(layout.edges)).get_position().x0
         layout.figure.text(x, 0.0, "\n".join(said), ha="left", va="top", fontsize=8, color=style.GREY)
-
-
-def _count(study: Study, target: str) -> str:
-    queries = ", ".join(str(n) for n in sorted({n for n, _ in study.sizes[target].values()}))
-    return f"N = {queries} each way"
 
 
 def _legend(layout: Layout) -> None:

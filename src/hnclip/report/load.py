@@ -76,6 +76,10 @@ class Study:
             sizes.setdefault(target, {})[direction] = (int(row["query"]), int(row["gallery"]))
         return sizes
 
+    def images(self, target: str) -> int:
+        """How many images a target has; of captions there may be more."""
+        return min(min(counts) for counts in self.sizes[target].values())
+
     @cached_property
     def seen(self) -> dict[tuple[str, str], tuple[int, int]]:
         """(images that were trained on, images) of each (training set, target), where there are any."""

@@ -17,13 +17,22 @@ def size_notes(study: Study, target: str) -> list[str]:
         f"{found[d][0]} {words[d][0]} search {found[d][1]} {words[d][1]}" for d in estimates.DIRECTIONS if d in found
     ]
     notes = [f"N on {target}: {'; '.join(each)}; {_count(families, 'family', 'families')}."]
-    images = min(gallery for _, gallery in found.values())
+    images = study.images(target)
     if images < SMALL:
         notes.append(
             f"N is small: {target} has {_count(images, 'image', 'images')}, so one query more or less moves R@1 of a "
             f"direction by up to {100 / images:.1f} points of percent, and intervals over so few are rough."
         )
     return notes
+
+
+def count_words(study: Study, target: str) -> str:
+    """How many queries there are: `N = 64 each way`, or `N = 128 captions, 64 images`."""
+    counts = {direction: queries for direction, (queries, _) in study.sizes[target].items()}
+    if len(set(counts.values())) == 1:
+        return f"N = {next(iter(counts.values()))} each way"
+    words = {"t2i": "captions", "i2t": "images"}
+    return f"N = {', '.join(f'{counts[d]} {words[d]}' for d in estimates.DIRECTIONS if d in counts)}"
 
 
 def protocol_notes(study: Study) -> list[str]:
