@@ -1,6 +1,7 @@
 """Is it dense captions that saturate InfoNCE, or a contrast of few pairs? A table and a sentence."""
 
 from collections.abc import Callable
+from itertools import chain
 
 import pandas
 
@@ -26,8 +27,8 @@ GAPS = (
 
 def saturation_points(study: Study) -> pandas.DataFrame:
     """COLUMNS and `method`: a row a model, split and contrast; solved in per cent, loss and gaps times 1000 and 100."""
-    models = [model for found in embedded_cells(study) for model in read_cell(*found)] + list(frozen(study))
-    rows = [row for model in models if model.scale is not None for row in _rows(model)]
+    trained = (model for found in embedded_cells(study) for model in read_cell(*found))
+    rows = [row for model in chain(trained, frozen(study)) if model.scale is not None for row in _rows(model)]
     return pandas.DataFrame(rows, columns=[*COLUMNS, "method"])
 
 
