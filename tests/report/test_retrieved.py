@@ -10,6 +10,7 @@ from matplotlib import pyplot
 from PIL import Image
 
 from hnclip import store
+from hnclip.report.load import OVERLAP, SOURCES
 from hnclip.report.methods import Method
 from hnclip.report.model_embeddings import Embedded
 from hnclip.report.retrieved import EACH, NOTHING, UNSHOWN, compared
@@ -144,6 +145,14 @@ def test_the_page_shows_words_escaped_and_frames_the_truth(shown):
     assert "<b>&" not in text and "&lt;b&gt;&amp; so on" in text
     assert text.count('class="truth"') > 0 and "00000.png is not here" in text
     assert "144 of 144 are the same" in text and "http" not in text.replace("http-equiv", "")
+
+
+def test_the_page_says_whose_pictures_it_shows(shown):
+    assert "commercial" not in retrieved_gallery(shown) and "Trained on:" not in retrieved_gallery(shown)
+    sources = pandas.DataFrame([("scenes", "dci", "CC BY-NC 4.0", True)], columns=list(SOURCES))
+    overlap = pandas.DataFrame([("scenes", "scenes/test", 24, 12, 0.5, 0)], columns=list(OVERLAP))
+    text = retrieved_gallery(dataclasses.replace(shown, sources=sources, overlap=overlap))
+    assert "Not for commercial use" in text and "Trained on: 12 of the 24 images of scenes/test (50.0%)" in text
 
 
 def test_ranks_that_the_embeddings_do_not_give_are_told(shown):

@@ -1,5 +1,6 @@
 """A page of queries that plain fine-tuning and the boost rank most differently, with what each finds."""
 
+from hnclip.report.data_notes import licence_notes, mark, seen_words
 from hnclip.report.load import Study
 from hnclip.report.methods import Setting, setting_words
 from hnclip.report.page import escape, page, paragraph, picture
@@ -22,7 +23,8 @@ def retrieved_gallery(study: Study) -> str:
     found = compared(study)
     if not found:
         return page(TITLE, paragraph(nothing(study)))
-    return page(TITLE, "\n".join([paragraph(INTRO), *(_part(study, item) for item in found)]))
+    notes = [paragraph(words, "note") for words in licence_notes(study)]
+    return page(TITLE, "\n".join([paragraph(INTRO), *notes, *(_part(study, item) for item in found)]))
 
 
 def _part(study: Study, item: Compared) -> str:
@@ -30,6 +32,8 @@ def _part(study: Study, item: Compared) -> str:
     place = setting_words(study, Setting(plain.backbone, plain.train, plain.framework))
     parts = [f"<h2>{escape(f'{place} on {item.split.name}: {plain.label} | {boosted.label}')}</h2>"]
     parts.append(paragraph(counted(item), "note"))
+    if mark(study, plain.train, item.split.name):
+        parts.append(paragraph(f"Trained on: {seen_words(study, plain.train, item.split.name)}.", "note"))
     for direction, words in WORDS.items():
         for gained in (True, False):
             examples = [e for e in item.examples if e.direction == direction and e.gained == gained]
