@@ -61,7 +61,7 @@ def _warnings(study: Study) -> list[str]:
     said += [f"Test splits of so few images say little: {_list(few)}."] if few else []
     trains = named(study.config, "train")
     said += [note for target in test_targets(study) for note in near_notes(study, target, trains)]
-    return [paragraph(words, "warning") for words in [*said, *licence_notes(study), *exif_notes(study)]]
+    return [f'<p class="warning">{prose(words)}</p>' for words in [*said, *licence_notes(study), *exif_notes(study)]]
 
 
 def _sure(study: Study) -> list[str]:
