@@ -17,6 +17,7 @@ from hnclip.report.solved import SOLVED
 EXACT = "32-true"
 SIDES = ("plain", "boosted")
 PRECISIONS = {"32-true": "fp32", "16-mixed": "fp16", "bf16-mixed": "bf16"}
+NOTHING = "No audits: no grid of the study says `audit: true`."
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +93,8 @@ def norm_ratio(rows: pandas.DataFrame) -> pandas.Series:
     """Gradient norm of the boosted loss over that of the plain one, where the latter is above zero."""
     known = rows[rows["norm_plain"] > 0]
     return (known["norm_boosted"] / known["norm_plain"]).dropna()
+
+
+def range_words(numbers: list[int]) -> str:
+    """`16`, or `8 to 16`, of numbers in order."""
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"

@@ -6,6 +6,8 @@ from hnclip.report.load import Study
 from hnclip.report.methods import Method
 from hnclip.report.scorings import framework_words
 
+DIRECTION_WORDS = {"t2i": "caption → image", "i2t": "image → caption"}
+
 
 def percent(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.1f}"

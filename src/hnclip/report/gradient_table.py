@@ -4,7 +4,18 @@ import math
 
 import pandas
 
-from hnclip.report.audits import EXACT, PRECISIONS, SIDES, Audited, norm_ratio, read_audits, solved, zero
+from hnclip.report.audits import (
+    EXACT,
+    NOTHING,
+    PRECISIONS,
+    SIDES,
+    Audited,
+    norm_ratio,
+    range_words,
+    read_audits,
+    solved,
+    zero,
+)
 from hnclip.report.format import name_columns, names, percent
 from hnclip.report.load import Study
 from hnclip.report.solved import SOLVED
@@ -14,7 +25,6 @@ COLUMNS = (
     "backbone train framework loss label fraction seed precision epoch measurements solved_plain solved_boosted "
     "zero_plain zero_boosted zeros_plain zeros_boosted norm_ratio cosine_mean cosine_sd update_norm same_weights"
 ).split()
-NOTHING = "No audits: no grid of the study says `audit: true`."
 GRADIENTS, BATCHES = "Gradients along a training", "Batches that are solved, by epoch (%)"
 # arXiv 2608.18521: plain, 148 measurements in fp32; ratio of the norms; their cosine.
 PAPER = ["148", "47 / –", "–", "1e2 to 1e6", "0.47 ± 0.36", "–"]
@@ -104,7 +114,7 @@ def _notes(audits: list[Audited]) -> list[str]:
     pairs = sorted({int(size) for audit in audits for size in audit.rows["pairs"].unique()})
     notes = [
         f"Each cell was trained once more. Every {' or '.join(map(str, every))} optimiser steps, before the step, both "
-        f"losses of the global image-caption term were taken on the step's first batch ({_range(pairs)} pairs), "
+        f"losses of the global image-caption term were taken on the step's first batch ({range_words(pairs)} pairs), "
         "whatever loss the cell is trained with, and each one's gradient of all trained weights. With a stroke "
         "between: plain / boosted.",
         "Exactly zero: every weight's gradient is 0. Zero elements: mean share of weights, those that no batch reaches "
@@ -131,10 +141,6 @@ def _weights_notes(audits: list[Audited]) -> list[str]:
 def _refused_notes(audits: list[Audited]) -> list[str]:
     found = {(name, words): None for audit in audits for name, words in audit.record["refused"].items()}
     return [f"{PRECISIONS[name]} was refused by the device: {words}." for name, words in found]
-
-
-def _range(numbers: list[int]) -> str:
-    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
 def _short(number: float) -> str:

@@ -8,12 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hnclip.report import style
-from hnclip.report.audits import EXACT, Audited, read_audits
+from hnclip.report.audits import EXACT, NOTHING, Audited, range_words, read_audits
 from hnclip.report.gradient_lines import ACTIVE, COSINE, ERROR, LOSSES, NORMS, VANISHED, Line, Row
 from hnclip.report.load import Study
 from hnclip.report.methods import setting_words
 
-NOTHING = "No audits: no grid of the study says `audit: true`."
 ALONE = "No comparison: all audited trainings share one training set and one share of it."
 COLUMN, ROW = 2.1, 1.35  # a panel's width and height, inches
 LEFT, RIGHT, TOP, BOTTOM, GAP = 0.75, 1.3, 0.5, 0.45, 0.25
@@ -124,15 +123,11 @@ def _note(figure: Figure, axes: list[list[Axes]], audits: list[Audited], where: 
     seeds = sorted({audit.cell.seed for audit in audits})
     counts = sorted({len(audit.of(EXACT)) for audit in audits})
     said = [
-        f"{where}. Every {' or '.join(map(str, every))} steps, on the step's first batch ({_range(pairs)} pairs): "
-        f"{_range(counts)} measurements a training.",
+        f"{where}. Every {' or '.join(map(str, every))} steps, on the step's first batch ({range_words(pairs)} pairs): "
+        f"{range_words(counts)} measurements a training.",
         f"Seeds {', '.join(map(str, seeds))}, a line each. A log axis has 0 at its foot: exactly zero.",
     ]
     if others := sum(not audit.same_weights for audit in audits):
         said.append(f"{others} of {len(audits)} trainings ended with other weights than their runs.")
     x = axes[0][0].get_position().x0
     figure.text(x, 0.0, "\n".join(said), ha="left", va="top", fontsize=8, color=style.GREY)
-
-
-def _range(numbers: list[int]) -> str:
-    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"

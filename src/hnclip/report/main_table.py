@@ -5,14 +5,12 @@ import pandas
 from hnclip.report import estimates
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS, MEAN
-from hnclip.report.format import name_columns, names, percent, with_interval
+from hnclip.report.format import DIRECTION_WORDS, name_columns, names, percent, with_interval
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method
 from hnclip.report.notes import interval_notes, protocol_notes, size_notes, tuned_notes
 from hnclip.report.scorings import scoring_notes
 from hnclip.report.writer import Table
-
-WORDS = {"t2i": "caption → image", "i2t": "image → caption"}
 
 
 def main_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
@@ -49,7 +47,7 @@ def _main(study: Study, target: str, here: list[Method], scores: dict) -> Table:
         rows.append([*cells, with_interval(scores[method, MEAN][first])])
     blocks = [(m.backbone, m.train, m.framework) for m in here]
     rules = [index for index in range(1, len(blocks)) if blocks[index] != blocks[index - 1]]
-    spans = [("", len(columns) + 2), *((WORDS[direction], len(ks)) for direction in DIRECTIONS), ("both", 1)]
+    spans = [("", len(columns) + 2), *((DIRECTION_WORDS[direction], len(ks)) for direction in DIRECTIONS), ("both", 1)]
     notes = [*size_notes(study, target), *data_notes(study, target, [method.train for method in here])]
     notes += [*protocol_notes(study), *tuned_notes(study), *scoring_notes(here), *interval_notes(study)]
     title = f"Retrieval on {target}, recall@K in percent"

@@ -7,7 +7,7 @@ import pandas
 from hnclip.report import estimates, paper, paper_marks, protocol
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS
-from hnclip.report.format import name_columns, names, signed, with_interval
+from hnclip.report.format import DIRECTION_WORDS, name_columns, names, signed, with_interval
 from hnclip.report.load import Study, named, test_targets
 from hnclip.report.methods import Method, methods, settings, zero_shot
 from hnclip.report.notes import size_notes
@@ -20,7 +20,6 @@ COLUMNS = (
     "source backbone train framework loss label fraction seed target direction k queries gallery ours low high paper "
     "difference paper_within_interval note trained_on paper_trained_on paper_epoch protocol"
 ).split()
-WORDS = {"t2i": "caption → image", "i2t": "image → caption"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def _table(study: Study, source: str, target: str, found: list[Match], scores: d
         for direction in DIRECTIONS:
             cells = [cell for k in ks for cell in _compared(study, match, direction, k, scores)]
             if set(cells) != {"–"}:
-                rows.append([*_named(study, match, columns, bool(shares)), WORDS[direction], *cells])
+                rows.append([*_named(study, match, columns, bool(shares)), DIRECTION_WORDS[direction], *cells])
     level = f"ours [{study.options.confidence:.0%}]"
     spans = [("", words), *((f"R@{k}", 3) for k in ks)]
     title = f"{TITLE}: its {source} on {target}, percent"

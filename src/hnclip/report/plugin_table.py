@@ -7,7 +7,7 @@ import pandas
 from hnclip.report import estimates
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS
-from hnclip.report.format import bounds, name_columns, names, p_words, percent, signed
+from hnclip.report.format import DIRECTION_WORDS, bounds, name_columns, names, p_words, percent, signed
 from hnclip.report.judged import Judged, judged
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method, Setting, methods, settings
@@ -18,8 +18,6 @@ COLUMNS = (
     "backbone train framework plain boosted plain_label boosted_label target plain_t2i boosted_t2i plain_i2t "
     "boosted_i2t points low high adjusted_p verdict seeds seed_names trained_on"
 ).split()
-WORDS = {"t2i": "R@1 caption → image", "i2t": "R@1 image → caption"}
-
 
 Pair = tuple[Method, Method]
 
@@ -76,7 +74,11 @@ def _table(study: Study, target: str, pairs: list[Pair], found: dict[Pair, Gain]
     level = f"{study.options.confidence:.0%} interval"
     header = [*columns, "boosted loss", "plain loss", *["plain", "boosted"] * 2]
     header += ["points", level, "adjusted p", "verdict", "seeds"]
-    spans = [("", len(columns) + 2), *((WORDS[direction], 2) for direction in DIRECTIONS), ("boosted minus plain", 5)]
+    spans = [
+        ("", len(columns) + 2),
+        *((f"R@1 {DIRECTION_WORDS[d]}", 2) for d in DIRECTIONS),
+        ("boosted minus plain", 5),
+    ]
     wheres = [(a.backbone, a.train, a.framework) for a, _ in found]
     rules = [index for index in range(1, len(wheres)) if wheres[index] != wheres[index - 1]]
     rules = rules if len(set(wheres)) < len(wheres) else []  # lines part frameworks of several rows

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from hnclip.report import estimates
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS, MEAN
-from hnclip.report.format import name_columns, names, percent, signed, with_interval
+from hnclip.report.format import DIRECTION_WORDS, bounds, name_columns, names, percent, signed, with_interval
 from hnclip.report.load import Study
 from hnclip.report.methods import Method
 from hnclip.report.notes import difference_notes, interval_notes, protocol_notes, size_notes
 from hnclip.report.writer import Table
 
 SHOWN = 3  # how many K are printed; the CSV has all
-WORDS = {"t2i": "caption → image", "i2t": "image → caption"}
 NAMES = ("backbone", "train", "framework", "loss", "label")
 
 
@@ -59,7 +58,12 @@ def recall_table(
     level = f"{study.options.confidence:.0%}"
     each = [f"R@{ks[0]} [{level}]", *(f"R@{k}" for k in ks[1:])]
     head = [*named, *header, "seeds", *each, *each, each[0], "points", f"{level} interval"]
-    spans = [("", len(named) + len(header) + 1), *((WORDS[d], len(ks)) for d in DIRECTIONS), ("both", 1), (against, 2)]
+    spans = [
+        ("", len(named) + len(header) + 1),
+        *((DIRECTION_WORDS[d], len(ks)) for d in DIRECTIONS),
+        ("both", 1),
+        (against, 2),
+    ]
     rules = [nth for nth in range(1, len(here)) if here[nth].block != here[nth - 1].block]
     said = [*notes, *standing_notes(study, target, [row.method.train for row in here if row.method.train])]
     table = Table(title, head, cells, said, spans, rules, words=len(named) + len(header))
@@ -99,7 +103,7 @@ def gain_cells(gained: dict[str, float] | None) -> list[str]:
     """Points and interval of a paired difference, or dashes."""
     if not gained:
         return ["–", "–"]
-    return [signed(gained["score"]), f"[{signed(gained['low'])}, {signed(gained['high'])}]"]
+    return [signed(gained["score"]), bounds(gained["low"], gained["high"])]
 
 
 def _records(study: Study, row: Row, target: str, scores: dict, gained: dict[str, float] | None) -> list[dict]:

@@ -8,7 +8,7 @@ from hnclip.report import estimates
 from hnclip.report.beside_plain import plain_pairs
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS, MEAN
-from hnclip.report.format import name_columns, names, percent, signed, with_interval
+from hnclip.report.format import bounds, name_columns, names, percent, signed, with_interval
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method, Setting, methods, settings
 from hnclip.report.notes import difference_notes, interval_notes, protocol_notes, size_notes
@@ -85,7 +85,7 @@ def _gains(study: Study, a: Method, b: Method, target: str, seeds: list[int]) ->
     cells = [signed(found[seed]) if seed in found else "–" for seed in seeds]
     if whole is None:
         return [*cells, "–", "–", "0"]
-    mean = f"{signed(whole['score'])} [{signed(whole['low'])}, {signed(whole['high'])}]"
+    mean = f"{signed(whole['score'])} {bounds(whole['low'], whole['high'])}"
     return [*cells, mean, f"{statistics.stdev(found.values()):.1f}" if len(found) > 1 else "–", str(len(found))]
 
 

@@ -12,7 +12,7 @@ from hnclip.command import run
 from hnclip.report import estimates
 from hnclip.report.data_notes import MARK, exif_notes, licence_notes, mark, near_notes, seen_words
 from hnclip.report.estimates import DIRECTIONS, MEAN
-from hnclip.report.format import percent, signed, with_interval
+from hnclip.report.format import bounds, percent, signed, with_interval
 from hnclip.report.load import Study, named, read_study, test_targets
 from hnclip.report.methods import Method, Setting, methods, setting_words, settings, zero_shot
 from hnclip.report.plugin_table import Gain, gain, plugin_pairs
@@ -114,7 +114,7 @@ def _pairs(study: Study, found: list[Setting], target: str) -> list[str]:
 def _pair(words: str, got: Gain) -> tuple[str, str, str, str, str]:
     plain, boosted = (sum(side[d] for d in DIRECTIONS) / len(DIRECTIONS) for side in (got.plain, got.boosted))
     found = got.difference
-    points = f"{signed(found['score'])} [{signed(found['low'])}, {signed(found['high'])}]"
+    points = f"{signed(found['score'])} {bounds(found['low'], found['high'])}"
     return words, percent(plain), percent(boosted), points, ", ".join(map(str, got.seeds))
 
 

@@ -3,13 +3,12 @@
 from hnclip.report import estimates
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS
-from hnclip.report.format import name_columns, names, with_interval
+from hnclip.report.format import DIRECTION_WORDS, name_columns, names, with_interval
 from hnclip.report.load import COSINE, Study, test_targets
 from hnclip.report.methods import Method
 from hnclip.report.notes import interval_notes, protocol_notes, size_notes
 from hnclip.report.writer import Table
 
-WORDS = {"t2i": "caption → image", "i2t": "image → caption"}
 SHOWN = 3  # of the study's K, the first so many: those of the paper's main table
 NONE = (
     "No cell of this study is a row of the paper's tables (arXiv 2608.18521): same training set, test split, "
@@ -42,7 +41,7 @@ def _table(study: Study, title: str, target: str, scores: dict[tuple[Method, str
     columns = name_columns(study, [method for method, _ in rows])
     cells = []
     for method, direction in rows:
-        words = [*names(method, columns, mark(study, method.train, target)), _loss(method), WORDS[direction]]
+        words = [*names(method, columns, mark(study, method.train, target)), _loss(method), DIRECTION_WORDS[direction]]
         numbers = [cell for k in ks for cell in (with_interval(scores.get((method, direction, k))), "–", "–")]
         cells.append([*words, *numbers])
     level = f"ours [{study.options.confidence:.0%}]"
