@@ -8,6 +8,7 @@ import numpy
 import pandas
 import pytest
 from matplotlib import pyplot
+from pyarrow import parquet
 
 from hnclip import store
 from hnclip.report import style
@@ -89,7 +90,7 @@ def test_shares_ratio_and_cosine_are_those_of_the_measurements(audited):
     gradients, batches = tables
     assert len(gradients.rows) == 2 * 3 + 1 and gradients.rows[-1][0] == "paper" and "47 / –" in gradients.rows[-1]
     fp16 = next(row for row in gradients.rows if "fp16" in row)
-    assert fp16[-5:] == ["75.0 / 0.0", "81.2 / 25.0", "10 (10 to 10)", "0.50 ± –", "–"]
+    assert fp16[-7:] == ["75.0 / 0.0", "81.2 / 25.0", "10 (10 to 10)", "0.50 ± –", "–", "100.0", "0.15"]
     assert batches.rows[0][-4:] == ["plain", "50.0", "100.0", "75.0"]
     assert batches.rows[1][-4:] == ["boosted", "0.0", "0.0", "0.0"]
     assert "ended with the weights of the run itself" in markdown(tables)
@@ -100,6 +101,17 @@ def test_other_weights_and_refused_precisions_are_told(audited):
     words = markdown(gradient_table(audited("longclip/hn/f100/s1", **how))[0])
     assert "Ended with other weights than the run itself (tiny/scenes/longclip/hn/f100/s1)" in words
     assert "boosted, γ = 0.5 \\*" in words and "fp16 was refused by the device: not implemented." in words
+
+
+def test_losses_that_are_not_finite_are_counted(audited):
+    study = audited("longclip/hn/f100/s1")
+    assert "not finite" not in markdown(gradient_table(study)[0])
+    path = study.record["audits"][0]["path"]
+    table = parquet.read_table(path)
+    rows = table.to_pandas()
+    rows.loc[(rows["precision"] == "16-mixed") & (rows["step"] == 0), "loss_boosted"] = numpy.inf
+    store.write_rows(path, rows, {"audit": table.schema.metadata[b"audit"].decode()})
+    assert "In fp16 1 of 4 measurements had a loss that is not finite" in markdown(gradient_table(study)[0])
 
 
 def test_lines_are_the_measurements(audited):

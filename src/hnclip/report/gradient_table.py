@@ -2,6 +2,7 @@
 
 import math
 
+import numpy
 import pandas
 
 from hnclip.report.audits import (
@@ -23,11 +24,12 @@ from hnclip.report.writer import Table
 
 COLUMNS = (
     "backbone train framework loss label fraction seed precision epoch measurements solved_plain solved_boosted "
-    "zero_plain zero_boosted zeros_plain zeros_boosted norm_ratio cosine_mean cosine_sd update_norm same_weights"
+    "zero_plain zero_boosted zeros_plain zeros_boosted norm_ratio cosine_mean cosine_sd update_norm scale gap "
+    "same_weights"
 ).split()
 GRADIENTS, BATCHES = "Gradients along a training", "Batches that are solved, by epoch (%)"
 # arXiv 2608.18521: plain, 148 measurements in fp32; ratio of the norms; their cosine.
-PAPER = ["148", "47 / –", "–", "1e2 to 1e6", "0.47 ± 0.36", "–"]
+PAPER = ["148", "47 / –", "–", "1e2 to 1e6", "0.47 ± 0.36", "–", "–", "–"]
 
 
 def gradient_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
@@ -61,12 +63,13 @@ def _numbers(rows: pandas.DataFrame) -> dict:
         found[f"zero_{side}"] = 100 * zero(rows[f"zeros_{side}"]).mean()
         found[f"zeros_{side}"] = 100 * rows[f"zeros_{side}"].mean()
     found |= {"norm_ratio": _short(norm_ratio(rows).median()), "update_norm": _short(rows["update_norm"].mean())}
+    found |= {"scale": rows["scale"].mean(), "gap": _short(rows["gap"].mean())}
     return found | {"cosine_mean": rows["cosine"].mean(), "cosine_sd": rows["cosine"].std()}
 
 
 def _gradients(columns: list[str], audits: list[Audited]) -> Table:
     header = [*columns, "trained with", "data (%)", "seed", "precision", "measurements", "gradient exactly zero (%)"]
-    header += ["zero elements (%)", "norm ratio", "cosine", "update norm"]
+    header += ["zero elements (%)", "norm ratio", "cosine", "update norm", "s", "gap"]
     body, rules = [], []
     for audit in audits:
         rules.append(len(body))
@@ -87,7 +90,8 @@ def _cells(rows: pandas.DataFrame) -> list[str]:
     spread = f"{_short(ratio.median())} ({_short(ratio.min())} to {_short(ratio.max())})" if len(ratio) else "–"
     sides = [" / ".join(percent(numbers[f"{key}_{side}"]) for side in SIDES) for key in ("zero", "zeros")]
     cosine = f"{numbers['cosine_mean']:.2f} ± {numbers['cosine_sd']:.2f}".replace("nan", "–")
-    return [str(len(rows)), *sides, spread, cosine, numbers["update_norm"]]
+    ends = [numbers["update_norm"], f"{numbers['scale']:.1f}", numbers["gap"]]
+    return [str(len(rows)), *sides, spread, cosine, *ends]
 
 
 def _batches(columns: list[str], audits: list[Audited]) -> Table:
@@ -121,11 +125,12 @@ def _notes(audits: list[Audited]) -> list[str]:
         "(rows of words that do not occur) among them. Norm ratio: boosted over plain, median and range, where the "
         "plain norm is above 0. Cosine: mean ± standard deviation between the two gradients, where both are above 0. "
         "Update norm: mean Euclidean length of the optimiser's own step with the loss trained with; AdamW's steps "
-        "hardly depend on the gradient's size.",
+        "hardly depend on the gradient's size. s: inverse temperature of the trained model; gap: cosine of a pair less "
+        "that of its hardest negative in the batch, over both directions; means over measurements.",
         "fp16 and bf16: the towers under autocast, the loss in fp32, no loss scaler. Random state was put back after "
         "each measurement.",
     ]
-    return notes + _weights_notes(audits) + _refused_notes(audits)
+    return notes + _weights_notes(audits) + _refused_notes(audits) + _endless_notes(audits)
 
 
 def _weights_notes(audits: list[Audited]) -> list[str]:
@@ -141,6 +146,18 @@ def _weights_notes(audits: list[Audited]) -> list[str]:
 def _refused_notes(audits: list[Audited]) -> list[str]:
     found = {(name, words): None for audit in audits for name, words in audit.record["refused"].items()}
     return [f"{PRECISIONS[name]} was refused by the device: {words}." for name, words in found]
+
+
+def _endless_notes(audits: list[Audited]) -> list[str]:
+    """Losses that are no finite numbers, as fp16 may give."""
+    rows = pandas.concat([audit.rows for audit in audits], ignore_index=True)
+    endless = ~numpy.isfinite(rows[["loss_plain", "loss_boosted"]]).all(axis=1)
+    return [
+        f"In {PRECISIONS[name]} {found.sum()} of {len(found)} measurements had a loss that is not finite; it counts as "
+        "neither solved nor zero."
+        for name, found in endless.groupby(rows["precision"])
+        if found.any()
+    ]
 
 
 def _short(number: float) -> str:
