@@ -295,3 +295,13 @@ def test_an_audit_measures_losses_of_one_setting(config):
     said = message(config)
     assert "audit.plain: infonce-tuned is tuned; name a loss of one setting" in said
     assert "audit.boosted: unknown loss 'none'" in said
+
+
+def test_an_audit_measures_in_fp32_and_what_its_cells_can_read(config):
+    config["audit"] |= {"boosted": "frozen", "precisions": ["bf16-mixed"]}
+    config["grids"]["main"]["audit"] = True
+    said = message(config)
+    assert "audit.precisions: 32-true is among what is measured always" in said
+    assert "audit.boosted: frozen needs embeddings that cells of infonce, hn, margin, centred do not read" in said
+    config["grids"]["main"]["losses"] = ["frozen"]
+    assert "audit.boosted" not in message(config)

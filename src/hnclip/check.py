@@ -171,6 +171,7 @@ def _entries(config: Config) -> Iterator[str]:
         for key in sorted(special & set(entry) - set(READ.get(kind, special))):
             yield f"backbones.{name}.{key}: kind {kind!r} does not read it"
     yield from _tuned(config)
+    yield from _audited(config)
     for name, entry in config["benchmarks"].items():
         train, validation = entry.get("train"), entry.get("validation")
         if train is not None and train in [validation, *entry["test"]]:
@@ -195,7 +196,7 @@ def _losses(config: Config, named: set[str]) -> Iterator[str]:
 
 
 def _tuned(config: Config) -> Iterator[str]:
-    """Tuned losses with too many settings, or trained where nothing can be chosen; audits of losses not there."""
+    """Tuned losses with too many settings, or trained where nothing can be chosen."""
     for name, entry in config["losses"].items():
         if tuning.is_tuned(entry) and len(found := tuning.settings(name, entry)) > tuning.MOST:
             yield f"losses.{name}: {len(found)} settings, but a loss may try {tuning.MOST}, so that chances are equal"
@@ -205,11 +206,22 @@ def _tuned(config: Config) -> Iterator[str]:
         for train in (name for name in axes["train"] if tuned and name in config["benchmarks"]):
             if not config["benchmarks"][train].get("validation"):
                 yield f"grids.{grid}: {', '.join(tuned)} cannot be tuned on {train}, which has no `validation` split"
+
+
+def _audited(config: Config) -> Iterator[str]:
+    """Audits without fp32, and of losses that are not there, are tuned, or need what an audited cell does not read."""
+    if "32-true" not in config["audit"]["precisions"]:
+        yield "audit.precisions: 32-true is among what is measured always; name it too"
+    audited = [config["grids"][name] for name in config["run"] if config["grids"].get(name, {}).get("audit")]
+    trained = dict.fromkeys(loss for axes in audited for loss in axes["losses"])
+    others = [loss for loss in trained if config["losses"].get(loss, {}).get("boost") != "frozen"]
     for side in ("plain", "boosted"):
         if (name := config["audit"][side]) not in config["losses"]:
             yield f"audit.{side}: " + unknown("loss", name, config["losses"])
         elif tuning.is_tuned(config["losses"][name]):
             yield f"audit.{side}: {name} is tuned; name a loss of one setting"
+        elif config["losses"][name]["boost"] == "frozen" and others:
+            yield f"audit.{side}: {name} needs embeddings that cells of {', '.join(others)} do not read; name another"
 
 
 def _overlaps(config: Config) -> Iterator[str]:
