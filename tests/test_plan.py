@@ -171,6 +171,15 @@ def test_the_papers_studies_are_planned(overlay):
     assert made["disk"]["pixels"] == 224 * 224 * 3 * sum(split["pairs"] for split in made["sizes"])
 
 
+def test_settings_and_audits_are_planned():
+    config = read([*PAPER, STUDIES / "paper-controls.yaml"], ROOT / "config.yaml")
+    made = plan(config, device("A100"))
+    assert {cost["cell"] for cost in made["cells"]} == {str(cell) for cell in cells.trained(config)}
+    audited = {str(cell) for cell in cells.marked(config, "audit")}
+    again = sum(cost["seconds"] for cost in made["cells"] if cost["cell"] in audited) / 3600
+    assert len(audited) == 6 and made["gpu_hours"]["audits"] == pytest.approx(again * (1 + 2 * 3 / (5 * 8)))
+
+
 def test_chunks_take_less_memory_and_a_second_pass(paper):
     whole = plan(paper, device("A100"))["cells"][0]
     large = {**paper, "recipe": {**paper["recipe"], "batch": 128, "accumulate": 1}}

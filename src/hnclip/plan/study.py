@@ -25,6 +25,7 @@ def plan(config: Config, device: Device) -> dict[str, Any]:
     hours = {
         "training": sum(cost.seconds for cost in costs) / 3600,
         "evaluation of cells": sum(cost.eval_seconds for cost in costs) / 3600,
+        "audits": audit_seconds(config, {cost.cell: cost.seconds for cost in costs}) / 3600,
         "frozen backbones": frozen / (1e12 * device.fp32) / 3600,
         "regions by SAM": sam_images(config, used) * SAM_SECONDS / 3600,
     }
@@ -39,6 +40,13 @@ def plan(config: Config, device: Device) -> dict[str, Any]:
         "disk": disk(config, known, costs),
         "peak": max(cost.peak for cost in costs),
     }
+
+
+def audit_seconds(config: Config, seconds: dict[str, float]) -> float:
+    """Audited cells are trained once more; every so many steps come two losses on one batch, in each precision."""
+    audited = [(str(cell), cells.recipe_of(config, cell)) for cell in cells.marked(config, "audit")]
+    each = 2 * len(config["audit"]["precisions"]) / config["audit"]["every"] if audited else 0.0
+    return sum(seconds[name] * (1 + each / recipe["accumulate"]) for name, recipe in audited)
 
 
 def sam_images(config: Config, used: Config) -> int:
