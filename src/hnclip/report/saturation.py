@@ -102,8 +102,8 @@ def _verdict(study: Study, method: Method, rows: pandas.DataFrame) -> str:
         answer = f"It is the contrast of {FEW} that saturates InfoNCE, not the captions alone."
     else:
         answer = (
-            f"A contrast of {solved.index[-1]} saturates as well: it is not the contrast of {FEW}, but captions so rich "
-            "that each tells its image, or a split learnt by heart."
+            f"A contrast of {solved.index[-1]} saturates as well: it is not the contrast of {FEW}, but captions so "
+            "rich that each tells its image, or a split learnt by heart."
         )
     return f"{where}: of random batches are solved {shares}. {answer}"
 
