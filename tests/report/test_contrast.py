@@ -91,6 +91,8 @@ def test_sample_size_by_hand():
     assert "no number of seeds: the test set is too small" in hint(made, 400)
     assert "no number of queries with these 3 seeds" in hint(lucky, 400) and "about 16 seeds" in hint(lucky, 400)
     assert hint(Contrast(0.028, 0.02, 0.0, math.nan, 50, 1), 400).startswith("about 1700 queries (210 families) with")
+    enough = hint(Contrast(0.028, 0.009, 0.001, 0.0, 50, 2), 400)
+    assert enough == "no more queries with these 2 seeds; no more seeds on these queries"
     assert "over 1000 times" in hint(Contrast(1e-4, 0.02, 0.0, 0.0, 50, 2), 400)
     assert "no difference seen" in hint(Contrast(0.0, 0.02, 0.0, 0.0, 50, 2), 400)
 

@@ -86,7 +86,8 @@ def _hints(study: Study, target: str, rows: list[Judged]) -> Table:
     notes = [
         "If the true difference were the one seen: so many queries (in families of the same size) at these seeds, or "
         "so many seeds on these queries, would give p < 0.05 in 80 % of repetitions, for that comparison alone (not "
-        "adjusted; normal approximation). The difference seen is itself uncertain, so this is an order of magnitude.",
+        "adjusted; normal approximation). The difference seen is itself uncertain, so this is an order of magnitude. "
+        "No more: by this reckoning there are enough, and the adjustment or the few seeds' heavy tails stand between.",
         *data_notes(study, target, [row.a.train for row in rows]),
     ]
     title = f"What would show the differences that are not shown on {target}"

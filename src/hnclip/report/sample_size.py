@@ -37,6 +37,8 @@ def _queries(found: Contrast, queries: int) -> str:
     each = "these weights" if found.seeds == 1 else f"these {found.seeds} seeds"
     if math.isinf(needed):
         return f"no number of queries with {each}: the seeds differ too much"
+    if needed <= found.families:
+        return f"no more queries with {each}"
     if needed > MOST * found.families:
         return f"over {MOST} times as many queries with {each}"
     families = max(2, math.ceil(needed))
@@ -49,6 +51,8 @@ def _seeds(found: Contrast) -> str:
         return "one seed does not tell how many seeds"
     if math.isinf(needed):
         return "no number of seeds: the test set is too small"
+    if needed <= found.seeds:
+        return "no more seeds on these queries"
     if needed > MOST:
         return f"over {MOST} seeds on these queries"
     return f"about {_round(max(2, math.ceil(needed)))} seeds on these queries"
