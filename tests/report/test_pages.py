@@ -66,6 +66,7 @@ def test_the_first_page_has_every_question_with_every_side(study):
         assert f"<h3>{number}. {question.words}</h3>" in text
     filled = sum(bool(group.rows) for question in questions(study) for group in question.groups)
     assert filled and text.count('<li><span class="chip') == filled
+    assert f"{len(study.runs)} training runs, and 3 that tried settings: 1 backbone (tiny)" in text
     assert "3 seeds (1, 2, 3)" in text and "N on scenes/unseen: 64 captions search 64 images" in text
 
 

@@ -42,7 +42,9 @@ def first_page(study: Study) -> str:
 def _opening(study: Study) -> str:
     runs, seeds = len(study.runs), sorted(map(int, study.runs["seed"].unique()))
     words = [_axis(study, axis) for axis in AXES]
-    told = f"{_count(runs, 'training run')} of {', '.join(words)}; {_count(len(seeds), 'seed')} ({_list(seeds)})."
+    tried = {cell["cell"] for choice in study.record.get("choices", []) for cell in choice["cells"]}
+    more = f", and {len(tried)} that tried settings" if tried else ""
+    told = f"{_count(runs, 'training run')}{more}: {', '.join(words)}; {_count(len(seeds), 'seed')} ({_list(seeds)})."
     sizes = [note for target in test_targets(study) for note in size_notes(study, target) if note.startswith("N on")]
     items = "".join(f"<li>{prose(words)}</li>" for words in [_capital(told), *sizes])
     return f"<h1>Study {escape(study.config['study'])}</h1>\n<ul>{items}</ul>"
