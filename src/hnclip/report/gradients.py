@@ -41,11 +41,13 @@ def draw_gradients_by(study: Study) -> Figure:
     if len({(audit.setting, audit.cell.fraction) for audit in shown}) < 2:
         return style.empty(ALONE)
     where = f"trained with {shown[0].method.label}"
-    return _draw(study, shown, [LOSSES, NORMS, COSINE, ACTIVE], _data_words, where)
+    several = len({audit.cell.backbone for audit in shown}) > 1
 
+    def words(audit: Audited) -> str:
+        backbone = f", {audit.cell.backbone}" if several else ""
+        return f"{audit.cell.framework}, {audit.cell.train}{backbone}\n{audit.cell.fraction} % of the data"
 
-def _data_words(audit: Audited) -> str:
-    return f"{audit.cell.framework}, {audit.cell.train}\n{audit.cell.fraction} % of the data"
+    return _draw(study, shown, [LOSSES, NORMS, COSINE, ACTIVE], words, where)
 
 
 def _draw(study: Study, audits: list[Audited], rows: list[Row], title: Callable[[Audited], str], where: str) -> Figure:
