@@ -5,7 +5,7 @@ import pandas
 from hnclip.report import estimates
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import MEAN
-from hnclip.report.format import name_columns, names, signed, with_interval
+from hnclip.report.format import bounds, name_columns, names, signed, with_interval
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method, settings
 from hnclip.report.notes import interval_notes, protocol_notes, size_notes
@@ -58,9 +58,6 @@ def _fraction_differences(study: Study, target: str, found: dict, shares: list[i
     for a in (method for method in found if method.kind in ("boosted", "frozen")):
         for b in estimates.plain_beside(study, a, found):
             cells = [estimates.paired(study, a, b, target, fraction=share) for share in shares]
-            words = [
-                f"{signed(cell['score'])} [{signed(cell['low'])}, {signed(cell['high'])}]" if cell else "–"
-                for cell in cells
-            ]
+            words = [f"{signed(cell['score'])} {bounds(cell['low'], cell['high'])}" if cell else "–" for cell in cells]
             rows.append([*_names(study, a, columns, target), f"difference: {a.label} minus {b.label}", *words])
     return rows
