@@ -78,11 +78,14 @@ def plain_beside(study: Study, a: Method, found: Iterable[Method]) -> list[Metho
 
 
 def fractions(study: Study, setting: Setting) -> dict[Method, list[int]]:
-    """The data fractions (percent) of each method that was trained on more than one."""
+    """The data fractions (percent) of each method that was trained on more than one.
+
+    A tuned loss may have another setting at each; its label is that of the largest.
+    """
     own = (setting.backbone, setting.train, setting.framework)
     found: dict[Method, list[int]] = {}
-    for fraction in sorted({key[4] for key in study.ranks_of if key[:3] == own}):
+    for fraction in sorted({key[4] for key in study.ranks_of if key[:3] == own}, reverse=True):
         for method in methods(study, setting, fraction):
             known = next((other for other in found if other.loss == method.loss), method)
-            found.setdefault(known, []).append(fraction)
+            found.setdefault(known, []).insert(0, fraction)
     return {method: values for method, values in found.items() if len(values) > 1}
