@@ -78,7 +78,7 @@ rule tables:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=4000,
         runtime=30,
     params:
         folder=subpath(output[0], parent=True),
@@ -119,7 +119,7 @@ rule figures:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=4000,
         runtime=30,
     params:
         tables=subpath(input.ranks, parent=True),
@@ -156,7 +156,7 @@ rule galleries:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=4000,
         runtime=30,
     params:
         tables=subpath(input.ranks, parent=True),
@@ -194,7 +194,7 @@ rule pages:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=4000,
         runtime=30,
     params:
         tables=subpath(input.ranks, parent=True),

@@ -1,7 +1,10 @@
 """What a change of a tuned loss, of a control or of an audit runs again."""
 
+from pathlib import Path
+
 import pytest
-from dag_world import OVERLAY, Study, changed
+from dag_world import OVERLAY, ROOT, Study, changed
+from snakemake.scheduling import job_scheduler
 
 TAIL = {
     "The study is finished",
@@ -46,6 +49,13 @@ def test_a_finished_study_with_choices_audits_and_embeddings_runs_nothing(study)
     assert {path.parent.name for path in runs.glob("*/*/*/weights.safetensors")} == {"s1", "s41"}
     assert (runs / "infonce/f100/s1/audit.parquet").exists()
     assert (runs / "infonce/f100/s1/embeddings/scenes.parquet").exists()
+
+
+def test_the_scheduler_is_not_woken_again_and_again():
+    """Snakemake's limit of jobs a second is off; should it move, the Snakefile would set a name that nothing reads."""
+    scheduler = Path(job_scheduler.__file__).read_text(encoding="utf-8")
+    assert "self.job_rate_limiter is not None" in scheduler
+    assert "workflow.scheduler.job_rate_limiter = None" in (ROOT / "Snakefile").read_text(encoding="utf-8")
 
 
 def test_a_control_more_trains_its_cells_and_nothing_else(study):

@@ -67,9 +67,13 @@ def cell_cost(config: Config, cell: Cell, towers: Towers, device: Device) -> Cos
 
 
 def evaluation(config: Config, cell: Cell, towers: Towers, epochs: int) -> float:
-    """Operations of every evaluation of a cell, in fp32: its own splits after each epoch, its transfers once."""
-    own = [split for split in cells.all_splits(config["benchmarks"][cell.train])]
-    own.remove(config["benchmarks"][cell.train]["train"])
+    """Operations of every evaluation of a cell, in fp32: its own splits after each epoch, its transfers once.
+
+    A cell that tries a setting of a tuned loss sees the validation split alone.
+    """
+    benchmark = config["benchmarks"][cell.train]
+    tests = benchmark["test"] if cell.loss in config["losses"] else []
+    own = [split for split in (benchmark.get("validation"), *tests) if split]
     total = epochs * sum(encoding(config, cell.train, split, towers) for split in own)
     for name in cells.targets(config, cell):
         total += sum(encoding(config, name, split, towers) for split in cells.test_splits(config, name))

@@ -90,7 +90,7 @@ def interval(hits: Hits, draws: int, confidence: float, seed: int = 0) -> Estima
         share_S = (hits.hits_FDS.sum(0) / hits.counts_FD.sum(0)[:, None]).mean(0)
         score_B = score_B + seed_spread(share_S, share_BS) * _student(n_seeds - 1, draws, seed)
     low, high = numpy.quantile(score_B, [(1 - confidence) / 2, (1 + confidence) / 2])
-    floor = -1.0 if (hits.hits_FDS < 0).any() else 0.0
+    floor = -1.0 if (hits.hits_FDS < 0).any() else 0.0  # of a difference
     return Estimate(score, max(float(low), floor), min(float(high), 1.0), n_seeds)
 
 

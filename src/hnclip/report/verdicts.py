@@ -97,7 +97,7 @@ def _boost(study: Study, rows: list[Judged]) -> list[Group]:
         Group("with the paper's strength at the learned scale", published),
         Group("each at its best setting (chosen on validation)", best),
     ]
-    return groups + ([Group("at other strengths or fixed scales, both alike", others)] if others else [])
+    return groups + ([Group("at other strengths or fixed scales", others)] if others else [])
 
 
 def _adaptive(rows: list[Judged]) -> list[Group]:
