@@ -88,7 +88,7 @@ def test_a_record_depends_on_what_the_cell_uses(config):
     assert changed("grids", "main", "seeds", value=[1]) == set()
     assert changed("recipe", "lr", value=1.0) == every
     assert changed("backbones", "tiny", "context", value=77) == every
-    assert changed("frameworks", "hnclip", "recipe", value={"lr": 2.0}) == {"infonce", "hn"}
+    assert changed("frameworks", "goal", "recipe", value={"lr": 2.0}) == {"infonce", "hn"}
 
 
 def test_a_frameworks_recipe_overrides_the_common_one(config):
