@@ -126,6 +126,7 @@ def test_the_questions_are_answered_from_the_rows(asked):
     assert "A contrast of 16 pairs, 8 batches a step: " in batch.answer and "A contrast of 128 pairs: " in batch.answer
     assert {row.a.framework for row in batch.details} == set(BOTH)
     assert "boost against plain on scenes/unseen: no difference shown" in elsewhere.short
+    assert "boost against plain with a tuned scale on scenes/unseen: " in elsewhere.short
     assert {row.target for row in elsewhere.details} == {"scenes/unseen"}
 
 

@@ -76,7 +76,7 @@ def _solved(mean: pandas.Series) -> str:
 
 
 def _gap(mean: pandas.Series) -> str:
-    return f"{mean['gap_x100'] / 100:.3f} ({mean['needed_x100'] / 100:.3f})"
+    return f"{mean['gap_x100'] / 100:.3f} ({mean['needed_x100'] / 100:.3f})".replace("-", "−")
 
 
 def saturation_verdicts(study: Study, points: pandas.DataFrame) -> list[str]:

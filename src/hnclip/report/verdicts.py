@@ -152,9 +152,13 @@ def _batch(study: Study, row: Judged) -> tuple[int, int]:
 
 
 def _elsewhere(study: Study, rows: list[Judged]) -> list[Group]:
-    rows = [row for group in _boost(study, rows)[:2] for row in group.rows]
+    """The boost on every other test split: against plain, and against plain whose scale was tuned."""
+    alike = [row for group in _boost(study, rows)[:2] for row in group.rows]
+    softer = _select(rows, "boosted", "plain", lambda row: _as_published(study, row.a) and row.b.tuned)
+    sides = {"boost against plain on": alike, "boost against plain with a tuned scale on": softer}
     return [
-        Group(f"boost against plain on {target}", [row for row in rows if row.target == target])
+        Group(f"{words} {target}", found)
         for target in test_targets(study)
-        if any(row.target == target for row in rows)
+        for words, side in sides.items()
+        if (found := [row for row in side if row.target == target])
     ]
