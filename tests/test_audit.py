@@ -37,7 +37,7 @@ def audited(tmp_path):
     return make
 
 
-FAST = ("longclip", "lora", "structxlip")
+FAST = ("longclip", "lora")
 KINDS = [kind if kind in FAST else pytest.param(kind, marks=pytest.mark.slow) for kind in names()]
 
 
@@ -52,7 +52,13 @@ def test_an_audited_run_ends_with_the_same_weights(audited, kind):
 
 
 @pytest.mark.parametrize(
-    "recipe", [{"chunk": 3, "batch": 8}, {"accumulate": 2}, {"precision": "bf16-mixed"}, {"checkpoint_every": 1}]
+    "recipe",
+    [
+        {"chunk": 3, "batch": 8},
+        {"precision": "bf16-mixed"},
+        pytest.param({"accumulate": 2}, marks=pytest.mark.slow),
+        pytest.param({"checkpoint_every": 1}, marks=pytest.mark.slow),
+    ],
 )
 def test_every_recipe_ends_with_the_same_weights(audited, recipe):
     rows, _ = audited(loss=BOOSTED, recipe=recipe, framework=entry_of("hnclip"))
@@ -74,7 +80,7 @@ def with_dropout(monkeypatch):
     monkeypatch.setattr(train.Trainer, "_framework", framework)
 
 
-@pytest.mark.parametrize("chunk", [None, 2])
+@pytest.mark.parametrize("chunk", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_dropout_draws_what_it_would_without_the_audit(audited, monkeypatch, chunk):
     with_dropout(monkeypatch)
     rows, _ = audited(framework=entry_of("lora"), recipe={"chunk": chunk}, options={"every": 1, "boosted": PLAIN})

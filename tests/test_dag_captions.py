@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from dag_world import Study
 
 TARGETS = ["results/captions/words/own.parquet", "results/captions/words/drawn.parquet"]
@@ -17,6 +18,7 @@ def overlay(**encoder) -> dict:
     }
 
 
+@pytest.mark.slow
 def test_captions_and_encoders_run_what_hangs_on_them(tmp_path):
     study = Study(tmp_path)
     (tmp_path / "model").mkdir()

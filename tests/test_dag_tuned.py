@@ -74,6 +74,7 @@ def test_a_setting_more_is_tried_and_the_choice_made_again(study):
     }
 
 
+@pytest.mark.slow
 def test_another_pace_of_the_audit_audits_again_and_trains_nothing(study):
     found = without_tail(study.jobs(overlay([17, None], every=2)))
     assert found == {"Config of the audits", "Auditing the gradients of infonce/s1"}

@@ -46,6 +46,7 @@ def test_every_figure_is_there_as_page_pdf_and_png(written):
         assert b"CreationDate" not in (written / f"{name}.pdf").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_study_gives_the_same_bytes(lean, written, tmp_path):
     write_figures(lean, tmp_path)
     assert digests(tmp_path) == digests(written)
@@ -148,6 +149,7 @@ def test_the_axis_of_epochs_spans_ten_points(study):
         assert 9.999 < high - low < 12 and -0.5 <= low < 100 * level < high <= 100.5
 
 
+@pytest.mark.slow
 def test_a_test_split_of_one_image_is_drawn_and_said(lone_study, tmp_path):
     panels = draw_caption_cosines(lone_study).axes
     assert [panel.texts[0].get_text() for panel in panels] == [
