@@ -40,6 +40,7 @@ def test_no_picture_of_the_pre_training_has_a_held_out_look():
     assert pixels.shape == (24, 48, 48, 3) and pixels.std() > 10
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss_and_repeats():
     losses = []
     first = pretrain(SMALL, lambda step, loss, backbone: losses.append(loss))

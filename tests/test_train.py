@@ -63,7 +63,11 @@ def killed(monkeypatch):
     return train_in_two
 
 
-@pytest.mark.parametrize("kind", names())
+def slow_unless(kept: tuple[str, ...]) -> list:
+    return [kind if kind in kept else pytest.param(kind, marks=pytest.mark.slow) for kind in names()]
+
+
+@pytest.mark.parametrize("kind", slow_unless(("longclip", "lora")))
 def test_two_epochs_lower_the_frameworks_own_loss(tmp_path, kind):
     run = trained(tmp_path, framework=entry_of(kind), recipe={"epochs": 6})
     log = pd.read_parquet(run / "log.parquet")
@@ -75,7 +79,9 @@ EVERY = [(kind, {}) for kind in names()]
 RECIPES = [{"chunk": 3, "batch": 8}, {"accumulate": 2}, {"chunk": 3, "batch": 8, "precision": "bf16-mixed"}]
 
 
-@pytest.mark.parametrize(("kind", "recipe"), EVERY + [("hnclip", recipe) for recipe in RECIPES])
+@pytest.mark.parametrize(
+    ("kind", "recipe"), EVERY + [pytest.param("hnclip", recipe, marks=pytest.mark.slow) for recipe in RECIPES]
+)
 def test_a_killed_run_resumes_bit_identically(tmp_path, killed, kind, recipe):
     loss = {"base": "infonce", "boost": "captions", "gamma": 0.5}
     recipe = {"epochs": 3, "checkpoint_every": 3, **recipe}
