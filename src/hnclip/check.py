@@ -6,13 +6,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from hnclip import frameworks, tuning
+from hnclip import frameworks
 from hnclip.cell import Config, all_splits, parse_overlap
 from hnclip.check_captions import caption_problems
 from hnclip.check_inputs import input_problems
+from hnclip.check_losses import loss_problems
 from hnclip.check_sources import source_problems
 from hnclip.data import prepare
-from hnclip.losses.entry import LossEntry
 from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
 from hnclip.study import WEIGHTS_KEYS, made_files, narrow, segments_files, user_files, weights_files
@@ -44,7 +44,7 @@ def check(config: Config, schema: dict[str, Any]) -> None:
     if not any(fatal for _, _, fatal in errors):
         problems += [*_names(config), *_entries(config), *input_problems(config), *_overlaps(config), *_files(config)]
         problems += caption_problems(config)
-        problems += _losses(config, {path[1] for path, _, _ in errors if len(path) > 1 and path[0] == "losses"})
+        problems += loss_problems(config, {path[1] for path, _, _ in errors if len(path) > 1 and path[0] == "losses"})
         if not any("recipe" in path for path, _, _ in errors):
             problems += _recipes(config)
     if problems:
@@ -162,7 +162,7 @@ def _names(config: Config) -> Iterator[str]:
 
 
 def _entries(config: Config) -> Iterator[str]:
-    """Backbones that lack what their kind needs, strengths without a boost or the reverse, splits used twice."""
+    """Backbones that lack what their kind needs, splits used twice."""
     special = {key for keys in READ.values() for key in keys}
     for name, entry in config["backbones"].items():
         kind = entry["kind"]
@@ -170,58 +170,12 @@ def _entries(config: Config) -> Iterator[str]:
             yield f"backbones.{name}: kind {kind!r} needs {key!r}"
         for key in sorted(special & set(entry) - set(READ.get(kind, special))):
             yield f"backbones.{name}.{key}: kind {kind!r} does not read it"
-    yield from _tuned(config)
-    yield from _audited(config)
     for name, entry in config["benchmarks"].items():
         train, validation = entry.get("train"), entry.get("validation")
         if train is not None and train in [validation, *entry["test"]]:
             yield f"benchmarks.{name}: split {train!r} is trained on and evaluated on"
         elif validation in entry["test"]:
             yield f"benchmarks.{name}: split {validation!r} is tested on, and choices are made on it"
-
-
-def _losses(config: Config, named: set[str]) -> Iterator[str]:
-    """What a loss or one of its settings lacks, or has and nothing reads; each fault once, of losses not yet named."""
-    for name, entry in config["losses"].items():
-        if name in named:
-            continue
-        found = tuning.settings(name, entry).values() if tuning.is_tuned(entry) else [entry]
-        faults = {}
-        for each in found:
-            try:
-                from_dict(LossEntry, each, f"losses.{name}")
-            except ValueError as error:
-                faults[str(error)] = None
-        yield from (text.replace(" loss: ", " ", 1) for text in faults)
-
-
-def _tuned(config: Config) -> Iterator[str]:
-    """Tuned losses with too many settings, or trained where nothing can be chosen."""
-    for name, entry in config["losses"].items():
-        if tuning.is_tuned(entry) and len(found := tuning.settings(name, entry)) > tuning.MOST:
-            yield f"losses.{name}: {len(found)} settings, but a loss may try {tuning.MOST}, so that chances are equal"
-    for grid in (name for name in config["run"] if name in config["grids"]):
-        axes = config["grids"][grid]
-        tuned = [name for name in axes["losses"] if tuning.is_tuned(config["losses"].get(name, {}))]
-        for train in (name for name in axes["train"] if tuned and name in config["benchmarks"]):
-            if not config["benchmarks"][train].get("validation"):
-                yield f"grids.{grid}: {', '.join(tuned)} cannot be tuned on {train}, which has no `validation` split"
-
-
-def _audited(config: Config) -> Iterator[str]:
-    """Audits without fp32, and of losses that are not there, are tuned, or need what an audited cell does not read."""
-    if "32-true" not in config["audit"]["precisions"]:
-        yield "audit.precisions: 32-true is among what is measured always; name it too"
-    audited = [config["grids"][name] for name in config["run"] if config["grids"].get(name, {}).get("audit")]
-    trained = dict.fromkeys(loss for axes in audited for loss in axes["losses"])
-    others = [loss for loss in trained if config["losses"].get(loss, {}).get("boost") != "frozen"]
-    for side in ("plain", "boosted"):
-        if (name := config["audit"][side]) not in config["losses"]:
-            yield f"audit.{side}: " + unknown("loss", name, config["losses"])
-        elif tuning.is_tuned(config["losses"][name]):
-            yield f"audit.{side}: {name} is tuned; name a loss of one setting"
-        elif config["losses"][name]["boost"] == "frozen" and others:
-            yield f"audit.{side}: {name} needs embeddings that cells of {', '.join(others)} do not read; name another"
 
 
 def _overlaps(config: Config) -> Iterator[str]:
