@@ -4,7 +4,7 @@ import pandas
 
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import settings
-from hnclip.report.recall_rows import Row, columns, recall_table
+from hnclip.report.recall_rows import Row, columns, recall_tables
 from hnclip.report.strength import Sweep, scale_of, sweeps
 from hnclip.report.writer import Table
 
@@ -19,8 +19,7 @@ def gamma_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
     """A row a strength, γ = 0 is plain; each with its paired difference to plain; a table a test split."""
     found = [sweep for setting in settings(study) for sweep in sweeps(study, setting)]
     names = columns(study, "gamma", "scale")
-    targets = test_targets(study)
-    if not found or not targets:
+    if not found or not test_targets(study):
         return [Table(TITLE, [], [], [EMPTY])], pandas.DataFrame(columns=names)
     rows = [row for sweep in found for row in _rows(study, sweep)]
     notes = [
@@ -28,12 +27,7 @@ def gamma_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
         "from the backbone's own. All else is equal within a framework and scale. The strengths are shown, none is "
         "chosen here: the best one on a test split would be too good."
     ]
-    tables, records = [], []
-    for target in targets:
-        title = f"{TITLE}: recall@K on {target}, percent"
-        table, more = recall_table(study, title, target, ["γ", "s"], "minus γ = 0", rows, notes)
-        tables.append(table)
-        records += more
+    tables, records = recall_tables(study, TITLE, ["γ", "s"], "minus γ = 0", rows, notes)
     return tables, pandas.DataFrame(records, columns=names)
 
 

@@ -6,7 +6,7 @@ from hnclip.report import estimates
 from hnclip.report.data_notes import data_notes, mark, seen_share
 from hnclip.report.estimates import DIRECTIONS, MEAN
 from hnclip.report.format import DIRECTION_WORDS, bounds, name_columns, names, percent, signed, with_interval
-from hnclip.report.load import Study
+from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Method
 from hnclip.report.notes import difference_notes, interval_notes, protocol_notes, size_notes
 from hnclip.report.writer import Table
@@ -72,6 +72,19 @@ def recall_table(
         for row, gained in zip(here, gains, strict=True)
         for record in _records(study, row, target, scores[row.method], gained)
     ]
+
+
+def recall_tables(
+    study: Study, title: str, header: list[str], against: str, rows: list[Row], notes: list[str]
+) -> tuple[list[Table], list[dict]]:
+    """The same on every test split: a table each, and the records of all."""
+    tables, records = [], []
+    for target in test_targets(study):
+        words = f"{title}: recall@K on {target}, percent"
+        table, more = recall_table(study, words, target, header, against, rows, notes)
+        tables.append(table)
+        records += more
+    return tables, records
 
 
 def standing_notes(study: Study, target: str, trains: list[str]) -> list[str]:

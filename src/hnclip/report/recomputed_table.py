@@ -4,7 +4,7 @@ import pandas
 
 from hnclip.report.load import Study, test_targets
 from hnclip.report.methods import Setting, methods, settings
-from hnclip.report.recall_rows import Row, columns, recall_table
+from hnclip.report.recall_rows import Row, columns, recall_tables
 from hnclip.report.strength import gamma_of, scale_of
 from hnclip.report.writer import Table
 
@@ -19,8 +19,7 @@ def recomputed_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
     """Rows without the boost, recomputed, and frozen beside recomputed; a table a test split."""
     names = columns(study, "cosines", "gamma")
     rows = [row for setting in settings(study) for row in _rows(study, setting)]
-    targets = test_targets(study)
-    if not rows or not targets:
+    if not rows or not test_targets(study):
         return [Table(TITLE, [], [], [EMPTY])], pandas.DataFrame(columns=names)
     notes = [
         "Recomputed: the cosines of the batch's captions under the text tower that is being trained, anew each "
@@ -28,12 +27,7 @@ def recomputed_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
         "frozen row to the recomputed one, over the seeds that both have. The paper's own Table A2 prints a best "
         "epoch a benchmark; here it is the last one."
     ]
-    tables, records = [], []
-    for target in targets:
-        title = f"{TITLE}: recall@K on {target}, percent"
-        table, more = recall_table(study, title, target, ["Ḡ", "γ"], "minus recomputed", rows, notes)
-        tables.append(table)
-        records += more
+    tables, records = recall_tables(study, TITLE, ["Ḡ", "γ"], "minus recomputed", rows, notes)
     return tables, pandas.DataFrame(records, columns=names)
 
 

@@ -6,7 +6,7 @@ import pandas
 
 from hnclip.report.load import Study, named, test_targets
 from hnclip.report.methods import Method, Setting, methods, settings
-from hnclip.report.recall_rows import Row, columns, recall_table
+from hnclip.report.recall_rows import Row, columns, recall_tables
 from hnclip.report.strength import gamma_of, scale_of
 from hnclip.report.writer import Table
 
@@ -22,8 +22,7 @@ def token_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
     """Four rows: neither, the term, the boost, both; each beside neither, and both beside the boost alone."""
     names = columns(study, "token_term", "boost")
     squares = list(_squares(study))
-    targets = test_targets(study)
-    if not squares or not targets:
+    if not squares or not test_targets(study):
         return [Table(TITLE, [], [], [EMPTY])], pandas.DataFrame(columns=names)
     rows = [row for square in squares for row in _rows(study, square)]
     notes = [
@@ -32,13 +31,7 @@ def token_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
         "best setting on the validation split, chosen for each framework by itself. A difference is taken to the "
         "row of the same backbone and training set that `minus` names, over the seeds that both have.",
     ]
-    tables, records = [], []
-    for target in targets:
-        title = f"{TITLE}: recall@K on {target}, percent"
-        header = ["L_tok", "L_HN", "minus"]
-        table, more = recall_table(study, title, target, header, "paired difference", rows, notes)
-        tables.append(table)
-        records += more
+    tables, records = recall_tables(study, TITLE, ["L_tok", "L_HN", "minus"], "paired difference", rows, notes)
     return tables, pandas.DataFrame(records, columns=names)
 
 
