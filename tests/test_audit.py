@@ -120,7 +120,7 @@ def prepared(tmp_path, **changes):
     config, run = make_cell(tmp_path, **changes)
     auditor = Auditor(read_json(config), run, from_dict(audit.Audit, ENTRY, "audit"))
     auditor.progress = Progress()
-    return auditor, next(auditor._epoch_steps(0))[0]
+    return auditor, next(auditor.data.epoch_steps(0))[0]
 
 
 def by_hand(image_ND, text_ND, scale, gamma):
@@ -221,7 +221,7 @@ def test_a_loss_with_a_scale_of_its_own_is_measured_at_it(tmp_path):
         options = {**ENTRY, "plain": {**PLAIN, "scale": scale}}
         auditor = Auditor(read_json(config), run, from_dict(audit.Audit, options, "audit"))
         auditor.progress = Progress()
-        found[scale] = auditor._measure(next(auditor._epoch_steps(0))[0])[0]
+        found[scale] = auditor._measure(next(auditor.data.epoch_steps(0))[0])[0]
     assert found[None]["loss_boosted"] == found[5.0]["loss_boosted"]
     assert found[None]["loss_plain"] != found[5.0]["loss_plain"]
 

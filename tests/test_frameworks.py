@@ -31,7 +31,7 @@ def trainer(request, tmp_path_factory):
 
 def batch_of(trainer, rows=6):
     images = np.arange(rows)
-    batch = trainer.train.pair_batch(images, trainer.train.caption_start[images])
+    batch = trainer.data.split.pair_batch(images, trainer.data.split.caption_start[images])
     return {name: batch[name] for name in trainer.framework.fields}
 
 
@@ -78,7 +78,7 @@ class Watched(dict):
 
 def test_all_the_declared_fields_are_read_and_no_others(trainer):
     images = np.arange(4)
-    watched = Watched(trainer.train.pair_batch(images, trainer.train.caption_start[images]))
+    watched = Watched(trainer.data.split.pair_batch(images, trainer.data.split.caption_start[images]))
     trainer.framework.encode(watched)
     assert watched.read == set(trainer.framework.fields)
 

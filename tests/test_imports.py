@@ -12,8 +12,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 # A module may import from its own layer and those before it.
 LAYERS = [
     {"cell", "inputs", "store", "options", "command", "text_encoder", "tuning", "__init__", "__version__"},
-    {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode"},
-    {"frameworks", "gradient_pair", "scored", "starter"},
+    {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode", "processes"},
+    {"frameworks", "gradient_pair", "scored", "starter", "deadline", "devices", "training_data"},
     {"audit", "train", "embed", "embed_captions", "embed_run", "evaluate", "export", "model_card"},
 ]
 # These stand beside the layers: what they may import of hnclip.

@@ -179,7 +179,7 @@ def gradient(folder, **recipe):
     trainer.optimiser.step = lambda: found.update(
         {name: weight.grad.clone() for name, weight in trainer.framework.named_parameters() if weight.grad is not None}
     )
-    trainer._optimise(next(trainer._epoch_steps(0)), 1.0)
+    trainer._optimise(next(trainer.data.epoch_steps(0)), 1.0)
     return found
 
 
@@ -208,7 +208,7 @@ def test_accumulation_is_the_mean_of_its_batches(tmp_path):
     config, run = make_cell(tmp_path / "single", recipe={"clip_norm": None, "batch": 4}, loss=LOSS, framework=HNCLIP)
     trainer = Trainer(read_json(config), run)
     trainer.progress = Progress()
-    for images in epoch_batches(trainer.images, 4, 0, 0)[:2]:
+    for images in epoch_batches(trainer.data.images, 4, 0, 0)[:2]:
         trainer._backward(images, lambda ids: Step(ids, 0, 2, 0.0), 0.5)
     for name, weight in trainer.framework.named_parameters():
         torch.testing.assert_close(weight.grad, accumulated[name], rtol=1e-5, atol=1e-7)
@@ -326,8 +326,8 @@ def test_a_filter_leaves_out_images_without_a_region_in_every_framework(tmp_path
         if kind == "goal":  # made from the regions
             make_crops(record["data"]["train"])
         trainer = Trainer(record, run)
-        images[kind] = [trainer.train.image_ids[image] for image in trainer.images]
-    kept = [name for name in trainer.train.image_ids if name not in ("train-2", "train-5", "train-7")]
+        images[kind] = [trainer.data.split.image_ids[image] for image in trainer.data.images]
+    kept = [name for name in trainer.data.split.image_ids if name not in ("train-2", "train-5", "train-7")]
     assert images["longclip"] == images["goal"] == [kept[index] for index in subset(kept, 50, 0)]
 
 

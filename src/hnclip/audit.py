@@ -7,6 +7,7 @@ so.
 
 import argparse
 import json
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,6 +53,8 @@ class Auditor(Trainer):
 
     def __init__(self, config: dict[str, Any], folder: Path, audit: Audit):
         super().__init__(config, folder)
+        if self.recipe.processes > 1:
+            raise ValueError(f"{config['cell']} is trained by {self.recipe.processes} processes, and an audit has one")
         self.audit = audit
         self.terms = {side: self._term(side, getattr(audit, side)) for side in SIDES}
         self.measured: list[dict[str, Any]] = []
@@ -139,8 +142,10 @@ class Auditor(Trainer):
     def _evaluate(self, last: bool) -> pd.DataFrame:
         return pd.DataFrame()
 
-    def _save(self, path: Path) -> None:
-        """An audit that is killed begins anew."""
+    def _keep(self, checkpoint: Path, due: bool) -> None:
+        """No checkpoints: an audit that is ended begins anew."""
+        if self.deadline.signalled:
+            raise SystemExit(128 + signal.SIGTERM)
 
     def _write(self, ranks: pd.DataFrame) -> None:
         self.weights = file_weights(self.framework.trained_backbone(), self.framework.extra_weights())
@@ -172,7 +177,7 @@ def main(config: Path, audit: Path, folder: Path, out: Path) -> None:
     ending = "the same" if not others else f"not the same ({len(others)} of {len(auditor.weights)} tensors differ)"
     print(f"{steps} measurements; weights after the last step: {ending} as in {weights}")
     record = {"audit": read_json(audit), "refused": auditor.refused, "device": auditor.fabric.device.type}
-    record["steps_an_epoch"] = auditor.steps_an_epoch
+    record["steps_an_epoch"] = auditor.data.steps_an_epoch
     write_rows(out, rows, {"audit": json.dumps(record, sort_keys=True)})
 
 

@@ -1,13 +1,14 @@
 """Trains one cell: `python -m hnclip.train runs/CELL/config.json runs/CELL`.
 
 Writes weights.safetensors, log.parquet, ranks.parquet and run.json. Killed at any moment and started again, it goes
-on from its last checkpoint to the same weights bit for bit.
+on from its last checkpoint to the same weights bit for bit. Before its SLURM job's time limit and on SIGTERM it writes
+one and stops with exit status 75.
 """
 
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,30 +16,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from lightning_fabric import Fabric
 from rich.console import Console
 from rich.progress import track
 
 from hnclip import gradients
 from hnclip.checkpoint import load_checkpoint, save_checkpoint
 from hnclip.command import run
-from hnclip.data.derive.segment_table import read_segments_of
-from hnclip.data.sample import caption_of_epoch, epoch_batches, subset
 from hnclip.data.split import Split, open_split
-from hnclip.encode import device
+from hnclip.deadline import Deadline, Stopped
+from hnclip.devices import fabric_of
 from hnclip.frameworks import check_fields, create
 from hnclip.frameworks.base import Batch, Framework, Step
-from hnclip.inputs import filters_by_segments
-from hnclip.losses.objective import Contrastive, LossEntry, Tables, contrastive
+from hnclip.losses.objective import Contrastive, LossEntry, contrastive
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
 from hnclip.options import from_dict
+from hnclip.processes import any_of, average_gradients, rank, say, world
 from hnclip.recipe import Recipe, lr_factor
 from hnclip.record import costs, noted, origin, resident_memory, run_record
 from hnclip.scored import line, scored
 from hnclip.store import read_json, write_json, write_rows
+from hnclip.training_data import TrainingData
 
 PARTS = ("cell", "seed", "fraction", "backbone", "framework", "loss", "recipe", "data")
+GOES_ON = 75  # exit status of a training that stopped early and goes on when it is started again (EX_TEMPFAIL)
 
 
 class Trainer:
@@ -55,15 +56,11 @@ class Trainer:
         self.seed = config["seed"]
         self.loss = from_dict(LossEntry, config["loss"], "loss")
         torch.set_num_threads(self.recipe.threads)
-        if self.recipe.precision == "16-mixed" and device().type == "cpu":
-            raise ValueError("recipe: precision 16-mixed needs a GPU; on a CPU take bf16-mixed or 32-true")
-        self.fabric = Fabric(accelerator=device().type, devices=1, precision=self.recipe.precision)
+        self.fabric = fabric_of(self.recipe)
         baseline = resident_memory()
-        self.train = open_split(config["data"]["train"], config["framework"], config["backbone"]["transform"])
+        self.data = TrainingData(config, self.recipe)
         self.validation = config["data"]["validation"] and open_split(config["data"]["validation"])
         self.tests = [open_split(record) for record in config["data"]["test"]]
-        self.images = self._training_images()
-        self.steps_an_epoch = len(list(self._epoch_steps(0)))
         self.framework = self._framework()
         groups = [{"peak_lr": group["lr"], **group} for group in self.framework.parameter_groups(self.recipe.lr)]
         optimiser = torch.optim.AdamW(
@@ -74,16 +71,6 @@ class Trainer:
         self.scaler = getattr(self.fabric._precision, "scaler", None)
         self.generator = torch.Generator(device=self.fabric.device)
         self.contrastive = self._contrastive(self.loss)
-
-    def _training_images(self) -> np.ndarray:
-        """Positions of the images that the recipe keeps, and of these the cell's fraction."""
-        kept = np.arange(len(self.train.pixels))
-        if filters_by_segments(self.config["recipe"]):
-            regions = read_segments_of(Path(self.config["data"]["train"]["segments"]), self.train.frame)
-            kept = np.flatnonzero(np.isin(self.train.image_ids, regions["id"].unique()))
-            print(f"train_filter: {len(kept)} of {len(self.train.pixels)} images have a region that matches a sentence")
-        names = self.train.image_ids
-        return kept[subset([names[image] for image in kept], self.config["fraction"], self.seed)]
 
     def _framework(self) -> Framework:
         torch.manual_seed(self.seed)
@@ -97,53 +84,76 @@ class Trainer:
 
     def _contrastive(self, entry: LossEntry) -> Contrastive:
         """The entry's image-caption term, with what it needs to know of the training captions."""
-        frozen_MD = text_class_M = None
-        if entry.boost == "frozen":
-            rows = pd.read_parquet(self.config["data"]["train"]["embeddings"], columns=["text"])
-            frozen_MD = torch.from_numpy(np.stack(rows["text"].to_numpy())).to(self.fabric.device)
-        if entry.mask_duplicates:
-            classes = pd.factorize(self.train.frame["caption"])[0]
-            text_class_M = torch.from_numpy(classes.astype(np.int64)).to(self.fabric.device)
-        return contrastive(entry, self.generator, Tables(frozen_MD, text_class_M))
+        tables = self.data.tables(entry, self.fabric.device)
+        return contrastive(entry, self.generator, tables)
 
     def run(self) -> None:
-        """Train to the last epoch and write the results."""
-        with noted() as self.said:
-            self._train()
+        """Train to the last epoch and write the results.
 
-    def _train(self) -> None:
+        Raises Stopped where the time limit or SIGTERM comes first; a checkpoint is written then.
+        """
         checkpoint = self.folder / "checkpoint.pt"
-        self.progress = load_checkpoint(checkpoint, self.origin, self.framework, self.optimiser, self.scaler)
-        if len(self.images) < self.recipe.batch:
-            print(f"a batch has all {len(self.images)} pairs, fewer than the {self.recipe.batch} of `batch`")
-        steps = self.steps_an_epoch * self.recipe.epochs
-        quiet = not sys.stderr.isatty()
+        with noted() as self.said, Deadline() as self.deadline:
+            self.progress = load_checkpoint(checkpoint, self.origin, self.framework, self.optimiser, self.scaler)
+            ranks = self._train(checkpoint)
+            if rank() == 0:
+                self._write(ranks)
+                checkpoint.unlink(missing_ok=True)
+
+    def _train(self, checkpoint: Path) -> pd.DataFrame:
+        """Every step and evaluation that is left; the last epoch's ranks."""
+        pairs, steps = len(self.data.images), self.data.steps_an_epoch * self.recipe.epochs
+        if pairs < self.recipe.batch:
+            say(f"a batch has all {pairs} pairs, fewer than the {self.recipe.batch} of `batch`")
+        ranks = self._end_epoch(checkpoint, steps) if self._epoch_is_done() else pd.DataFrame()
+        quiet = rank() > 0 or not sys.stderr.isatty()
         remaining = range(self.progress.step, steps)
         for step in track(remaining, self.config["cell"], console=Console(stderr=True), disable=quiet):
             started = time.perf_counter()
             if self.progress.step_of_epoch == 0 or step == remaining.start:
-                batches = list(self._epoch_steps(self.progress.epoch))
+                batches = list(self.data.epoch_steps(self.progress.epoch))
             self._optimise(batches[self.progress.step_of_epoch], lr_factor(self.recipe, step, steps))
+            seconds = time.perf_counter() - started
             self.progress.step += 1
             self.progress.step_of_epoch += 1
-            self.progress.seconds += time.perf_counter() - started
-            if self.progress.step_of_epoch == self.steps_an_epoch:
-                ranks = self._evaluate(last=self.progress.step == steps)
-                self.progress.epoch += 1
-                self.progress.step_of_epoch = 0
-            if self.progress.step % self.recipe.checkpoint_every == 0 or self.progress.step == steps:
-                self._save(checkpoint)
-        if not len(remaining):  # killed between the last checkpoint and the results
-            ranks = self._evaluate(last=True)
-            del self.progress.rows[-len(self._evaluated()) :]
-        self._write(ranks)
-        checkpoint.unlink(missing_ok=True)
+            self.progress.seconds += seconds
+            self.deadline.took("step", seconds)
+            due = self.progress.step % self.recipe.checkpoint_every == 0 or self.progress.step == steps
+            self._keep(checkpoint, due)
+            if self._epoch_is_done():
+                ranks = self._end_epoch(checkpoint, steps)
+        return ranks
 
-    def _epoch_steps(self, epoch: int) -> Iterator[list[np.ndarray]]:
-        """The batches of image positions of each optimiser step of an epoch."""
-        batches = epoch_batches(self.images, self.recipe.batch, self.seed, epoch)
-        for start in range(0, len(batches), self.recipe.accumulate):
-            yield batches[start : start + self.recipe.accumulate]
+    def _epoch_is_done(self) -> bool:
+        """Whether what comes next is the evaluation of the epoch."""
+        return self.progress.step_of_epoch == self.data.steps_an_epoch
+
+    def _keep(self, checkpoint: Path, due: bool) -> None:
+        """Write a checkpoint where one is due, and where the run has to stop, all processes after the same step."""
+        reason = self.deadline.reason(self._epoch_is_done()) if self.progress.epoch < self.recipe.epochs else None
+        stops = any_of(reason is not None)
+        if due or stops:
+            started = time.perf_counter()
+            self._save(checkpoint)
+            self.deadline.took("save", time.perf_counter() - started)
+        if stops:
+            raise Stopped(reason or "another process has to stop")
+
+    def _end_epoch(self, checkpoint: Path, steps: int) -> pd.DataFrame:
+        """Evaluate and go to the next epoch; a SIGTERM meanwhile leaves a checkpoint before the evaluation."""
+        started = time.perf_counter()
+        self.deadline.at_once = rank() == 0
+        try:
+            ranks = self._evaluate(last=self.progress.step == steps)
+        except Stopped:
+            self._save(checkpoint)
+            raise
+        finally:
+            self.deadline.at_once = False
+        self.deadline.took("evaluation", time.perf_counter() - started)
+        self.progress.epoch += 1
+        self.progress.step_of_epoch = 0
+        return ranks
 
     def _optimise(self, batches: list[np.ndarray], factor: float) -> None:
         """One optimiser step: the mean gradient of its batches."""
@@ -152,6 +162,7 @@ class Trainer:
             group["lr"] = group["peak_lr"] * factor
         self._seed_draws()
         terms = [self._backward(images, self._step_of(), 1 / len(batches)) for images in batches]
+        average_gradients(weight for group in self.optimiser.param_groups for weight in group["params"])
         self._clip(batches)
         self.optimiser.step()
         self.optimiser.zero_grad()
@@ -172,20 +183,21 @@ class Trainer:
         self.progress.pairs += sum(map(len, batches))
 
     def _seed_draws(self) -> None:
-        """What a loss draws follows from the seed and the step alone."""
-        self.generator.manual_seed(self.seed * 1_000_003 + self.progress.step)
+        """What a loss draws follows from the seed and the step alone; what a tower draws, from the process as well."""
+        drawn = self.seed * 1_000_003 + self.progress.step
+        self.generator.manual_seed(drawn)
+        torch.manual_seed(drawn * world() + rank())
 
     def _step_of(self) -> Callable[[torch.Tensor], Step]:
         """From a batch's caption numbers to where in the training its loss is taken."""
-        share = self.progress.step_of_epoch / self.steps_an_epoch
+        share = self.progress.step_of_epoch / self.data.steps_an_epoch
         return partial(Step, epoch=self.progress.epoch, epochs=self.recipe.epochs, share=share)
 
     def _pairs(self, images: np.ndarray) -> tuple[Batch, torch.Tensor]:
-        """What the framework reads of these images and their captions of this epoch; the captions' numbers, [N]."""
-        captions = caption_of_epoch(images, self.train.caption_start, self.seed, self.progress.epoch)
-        batch = self.train.pair_batch(images, captions)
-        ids_N = torch.from_numpy(captions).to(self.fabric.device)
-        return {key: batch[key].to(self.fabric.device) for key in self.framework.fields}, ids_N
+        """What the framework reads of this process's rows of the batch; the numbers of all its captions, [N]."""
+        batch, ids_N = self.data.pairs(images, self.progress.epoch)
+        device = self.fabric.device
+        return {key: batch[key].to(device) for key in self.framework.fields}, ids_N.to(device)
 
     def _backward(self, images: np.ndarray, step_of: Callable, share: float) -> dict[str, float]:
         batch, ids_N = self._pairs(images)
@@ -218,9 +230,8 @@ class Trainer:
             self._stop("the gradient is not finite", np.concatenate(batches))
 
     def _stop(self, what: str, images: np.ndarray) -> None:
-        ids = ", ".join(self.train.image_ids[image] for image in images)
         raise ValueError(
-            f"{what} at optimiser step {self.progress.step}; the batch: {ids}. "
+            f"{what} at optimiser step {self.progress.step}; the batch: {self.data.ids(images)}. "
             "Look at these images and captions, or lower `lr`, or use precision 32-true"
         )
 
@@ -241,22 +252,24 @@ class Trainer:
         """
         started = time.perf_counter()
         self.framework.eval()
-        found = []
+        found, rows = [], []
         for split in self._evaluated():
             further = last and split is not self.validation
             score, ranks = scored(self.framework, split, self.recipe.eval_batch, further)
-            self.progress.rows.append({"kind": "eval", "epoch": self.progress.epoch, **score})
-            print(line(self.progress.epoch, score), flush=True)
+            rows.append({"kind": "eval", "epoch": self.progress.epoch, **score})
+            say(line(self.progress.epoch, score))
             found += ranks if split is not self.validation else []
+        self.progress.rows += rows
         self.progress.evaluation_seconds += time.perf_counter() - started
         return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
     def _save(self, path: Path) -> None:
-        save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
+        if rank() == 0:
+            save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
 
     def _write(self, ranks: pd.DataFrame) -> None:
         record = {"warnings": list(self.said)} | run_record(
-            self.origin, self.fabric.device, self.progress, [self.train, *self._evaluated()]
+            self.origin, self.fabric.device, self.progress, [self.data.split, *self._evaluated()]
         )
         save_backbone(
             self.folder / "weights.safetensors",
@@ -270,7 +283,16 @@ class Trainer:
 
 
 def main(config: Path, folder: Path) -> None:
-    Trainer(read_json(config), folder).run()
+    """Train one cell; one that has to stop early exits with status 75."""
+    trainer = Trainer(read_json(config), folder)
+    try:
+        trainer.run()
+    except Stopped as stopped:
+        step = trainer.progress.step
+        say(
+            f"stopped after optimiser step {step}: {stopped}. Started again, it goes on from {folder / 'checkpoint.pt'}"
+        )
+        raise SystemExit(GOES_ON) from None
 
 
 if __name__ == "__main__":

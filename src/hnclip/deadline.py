@@ -1,0 +1,83 @@
+"""When a training has to stop before its end: the time limit of its SLURM job, or a SIGTERM."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from types import FrameType, TracebackType
+
+MARGIN = 30.0  # seconds left to write what is written once more and to leave
+LOOK = 30  # seconds that SLURM gets to answer
+
+
+class Stopped(Exception):
+    """A training that stops before its end, to go on from its checkpoint when it is started again."""
+
+
+class Deadline:
+    """What may stop a training early, looked at after every step.
+
+    As a context it takes SIGTERM: the step in hand is finished first. Inside `interruptible()` code a SIGTERM raises
+    Stopped at once.
+    """
+
+    def __init__(self) -> None:
+        self.signalled = False
+        self.at_once = False
+        self.ends = self._job_ends()
+        self.longest = {"step": 0.0, "save": 0.0, "evaluation": 0.0}
+
+    def __enter__(self) -> "Deadline":
+        self.before = signal.signal(signal.SIGTERM, self._take)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        signal.signal(signal.SIGTERM, self.before)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self.signalled = True
+        if self.at_once:
+            raise Stopped("SIGTERM")
+
+    def took(self, what: str, seconds: float) -> None:
+        """Note how long a step, a save or an evaluation took."""
+        self.longest[what] = max(self.longest[what], seconds)
+
+    def reason(self, evaluates: bool) -> str | None:
+        """Why to stop now, or None; `evaluates`: what comes next is an evaluation and not a step."""
+        if self.signalled:
+            return "SIGTERM"
+        if not self._near(evaluates):
+            return None
+        self.ends = self._job_ends()  # the limit may have been raised since
+        return "the job's time limit" if self._near(evaluates) else None
+
+    def _near(self, evaluates: bool) -> bool:
+        needed = MARGIN + 2 * self.longest["save"] + 2 * self.longest["evaluation" if evaluates else "step"]
+        return self.ends is not None and time.monotonic() + needed > self.ends
+
+    def _job_ends(self) -> float | None:
+        """When SLURM will end this job, by the clock that never jumps; None outside SLURM and without a limit."""
+        job = os.environ.get("SLURM_JOB_ID")
+        if job is None:
+            return None
+        command = ["squeue", "--noheader", "--jobs", job, "--format", "%L"]
+        try:
+            answer = subprocess.run(command, capture_output=True, text=True, timeout=LOOK, check=True).stdout
+        except (OSError, subprocess.SubprocessError) as error:
+            print(f"the job's time limit is not known and not waited for: {error}", flush=True)
+            return None
+        left = seconds_left(answer.strip())
+        return None if left is None else time.monotonic() + left
+
+
+def seconds_left(said: str) -> float | None:
+    """Seconds of what squeue says is left, such as 1-02:03:04, 2:03:04 or 3:04; None for UNLIMITED and the like."""
+    found = re.fullmatch(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+)", said)
+    if not found:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
