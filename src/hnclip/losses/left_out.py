@@ -2,24 +2,30 @@
 
 import torch
 
+from hnclip.losses.own_rows import EVERY, is_pair
+
 LEFT_OUT = -1e9  # finite, since 0 times infinity would be the gradient of the scale
 
 
-def leave_out_same(offset_NN: torch.Tensor, class_N: torch.Tensor) -> torch.Tensor:
-    """The offset with `LEFT_OUT` for pairs of two rows of one class; the diagonal stays.
+def leave_out_same(offset_QN: torch.Tensor, class_N: torch.Tensor, own: slice = EVERY) -> torch.Tensor:
+    """The offset of the own rows with `LEFT_OUT` for two captions of one class; what a row is paired with stays.
 
     As GISTEmbed (arXiv 2402.16829) leaves false negatives out, with equality of the words for its guide.
     """
-    same_NN = class_N[:, None] == class_N
-    return offset_NN.masked_fill(same_NN.fill_diagonal_(False), LEFT_OUT)
+    return offset_QN.masked_fill(same_words(class_N, own), LEFT_OUT)
 
 
-def left_out(offset_NN: torch.Tensor | None) -> torch.Tensor | None:
-    """True for the pairs that are left out, [N, N]; None without an offset."""
-    return None if offset_NN is None else offset_NN <= LEFT_OUT / 2
+def same_words(class_N: torch.Tensor, own: slice = EVERY) -> torch.Tensor:
+    """True for two captions of one class that are not the pair itself, bool [Q, N]."""
+    return (class_N[own, None] == class_N) & ~is_pair(own, len(class_N), class_N.device)
 
 
-def not_negative(cosine_NN: torch.Tensor, offset_NN: torch.Tensor | None) -> torch.Tensor:
-    """True for what is no negative of its row: the pair itself and those left out, [N, N]."""
-    own_NN = torch.eye(len(cosine_NN), dtype=torch.bool, device=cosine_NN.device)
-    return own_NN if offset_NN is None else own_NN | left_out(offset_NN)
+def left_out(offset_QN: torch.Tensor | None) -> torch.Tensor | None:
+    """True for the pairs that are left out, [Q, N]; None without an offset."""
+    return None if offset_QN is None else offset_QN <= LEFT_OUT / 2
+
+
+def not_negative(cosine_QN: torch.Tensor, offset_QN: torch.Tensor | None, own: slice = EVERY) -> torch.Tensor:
+    """True for what is no negative of its row: the pair itself and those left out, [Q, N]."""
+    pair_QN = is_pair(own, cosine_QN.shape[1], cosine_QN.device)
+    return pair_QN if offset_QN is None else pair_QN | left_out(offset_QN)

@@ -4,6 +4,7 @@ import torch
 
 from hnclip.losses.contrastive import info_nce, similarities
 from hnclip.losses.left_out import left_out
+from hnclip.losses.own_rows import EVERY
 
 
 def soft_targets(
@@ -14,6 +15,7 @@ def soft_targets(
     *,
     mix: float,
     sharpness: float,
+    own: slice = EVERY,
 ) -> torch.Tensor:
     """Half the sum of both directions' cross-entropy of `scale * (cosine + offset)` with a soft target, a scalar.
 
@@ -21,19 +23,19 @@ def soft_targets(
     caption i with each caption, without those left out; it gets no gradient. The same in both directions. After
     SoftCLIP (arXiv 2303.17561) and CWCL (arXiv 2309.14580). mix = 0 is InfoNCE.
     """
-    by_image_NN, by_text_NN = similarities(image_ND, text_ND, offset_NN)
-    target_NN = _shares(text_ND.detach(), sharpness, left_out(offset_NN))
-    soft = (_direction(scale * by_image_NN, target_NN) + _direction(scale * by_text_NN, target_NN)) / 2
-    return (1 - mix) * info_nce(image_ND, text_ND, scale, offset_NN) + mix * soft
+    by_image_QN, by_text_QN = similarities(image_ND, text_ND, offset_NN, own)
+    target_QN = _shares(text_ND.detach(), sharpness, left_out(offset_NN), own)
+    soft = (_direction(scale * by_image_QN, target_QN) + _direction(scale * by_text_QN, target_QN)) / 2
+    return (1 - mix) * info_nce(image_ND, text_ND, scale, offset_NN, own=own) + mix * soft
 
 
-def _shares(text_ND: torch.Tensor, sharpness: float, out_NN: torch.Tensor | None) -> torch.Tensor:
-    """How a row's target is shared among the captions like its own, [N, N]; rows sum to 1."""
-    logits_NN = sharpness * (text_ND @ text_ND.T)
-    if out_NN is not None:
-        logits_NN = logits_NN.masked_fill(out_NN, float("-inf"))
-    return logits_NN.softmax(1)
+def _shares(text_ND: torch.Tensor, sharpness: float, out_QN: torch.Tensor | None, own: slice) -> torch.Tensor:
+    """How an own row's target is shared among the captions like its own, [Q, N]; rows sum to 1."""
+    logits_QN = sharpness * (text_ND[own] @ text_ND.T)
+    if out_QN is not None:
+        logits_QN = logits_QN.masked_fill(out_QN, float("-inf"))
+    return logits_QN.softmax(1)
 
 
-def _direction(logits_NN: torch.Tensor, target_NN: torch.Tensor) -> torch.Tensor:
-    return -(target_NN * logits_NN.log_softmax(1)).sum(1).mean()
+def _direction(logits_QN: torch.Tensor, target_QN: torch.Tensor) -> torch.Tensor:
+    return -(target_QN * logits_QN.log_softmax(1)).sum(1).mean()
