@@ -11,14 +11,16 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 
 # A module may import from its own layer and those before it.
 LAYERS = [
-    {"cell", "inputs", "store", "options", "command", "text_encoder", "tuning", "__init__", "__version__"},
-    {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode", "processes"},
+    {"cell", "claim", "inputs", "store", "options", "command", "text_encoder", "tuning", "__init__", "__version__"},
+    {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode", "processes", "parts"},
     {"frameworks", "gradient_pair", "scored", "starter", "deadline", "devices", "training_data"},
     {"audit", "train", "embed", "embed_captions", "embed_run", "evaluate", "export", "model_card"},
 ]
 # These stand beside the layers: what they may import of hnclip.
 BESIDE = {
     "report": {"cell", "store", "options", "command", "report", "tuning"},
+    "launch": {"command", "gpu_slots"},
+    "gpu_slots": {"claim"},
     "study": {"cell", "inputs", "store", "command", "study_data", "study_runs", "tuning"},
     "study_runs": {"cell", "tuning"},
     "choose": {"command", "store", "tuning"},
@@ -44,6 +46,7 @@ BESIDE = {
 LIGHT = [
     "hnclip",
     "hnclip.cell",
+    "hnclip.launch",
     "hnclip.store",
     "hnclip.study",
     "hnclip.check",
