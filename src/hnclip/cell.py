@@ -1,7 +1,7 @@
 """The grid of training cells, their paths, and what each depends on. Standard library only."""
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -77,8 +77,9 @@ def choice_path(config: Config, cell: Cell) -> str:
 def targets(config: Config, cell: Cell) -> list[str]:
     """The benchmarks a cell is evaluated on beside its own: those its grids list under `transfer`."""
     found = set()
+    values = (cell.backbone, cell.train, cell.framework, cell.loss, cell.fraction, cell.seed)
     for name in config["run"]:
-        if all(value in axis for value, axis in zip(astuple(cell), _axes(config, name), strict=True)):
+        if all(value in axis for value, axis in zip(values, _axes(config, name), strict=True)):
             found.update(config["grids"][name].get("transfer", []))
     return sorted(found - {cell.train})
 

@@ -18,7 +18,7 @@ from hnclip.command import run
 from hnclip.data.derive.language_model import LanguageModel, rewrite
 from hnclip.data.derive.record import write_record
 from hnclip.data.manifest import read_manifest
-from hnclip.data.word_filter import KINDS, Filtered, WordFilter, enough
+from hnclip.data.word_filter import KINDS, Filtered, WordFilter, enough, word_list
 from hnclip.options import from_dict
 from hnclip.store import read_json, write_rows
 
@@ -43,7 +43,8 @@ class LexiconEntry:
     llm: dict | None = None
 
     def __post_init__(self):
-        WordFilter(self.remove)
+        for kind in self.remove:
+            word_list(kind)  # ValueError where there is none of that name
         if self.model() is not None and not self.remove:
             raise ValueError(f"a language model needs what it is to remove: at least one of {', '.join(KINDS)}")
 
