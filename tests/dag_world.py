@@ -43,7 +43,8 @@ class Study:
         stub = folder / "stub.sh"
         stub.write_text(
             'python() { if [ "$2" = hnclip.study ]; then command python "$@"; '
-            f"else shift; command python '{STUB}' \"$@\"; fi; }}\n"
+            'else shift; if [ "$1" = hnclip.launch ]; then shift; fi; '
+            f"command python '{STUB}' \"$@\"; fi; }}\n"
         )
         self.environment = {**os.environ, "BASH_ENV": str(stub), "XDG_CACHE_HOME": str(folder / "cache")}
 
