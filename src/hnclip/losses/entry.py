@@ -16,6 +16,9 @@ BASE_KEYS = {
 }
 SCALED = ("infonce", "reweighted", "sigmoid", "soft")
 SMOOTHED = ("infonce",)
+# What needs no more than a tile of the similarity matrix at once.
+TILED_BASES = ("infonce",)
+TILED_BOOSTS = ("none", "captions", "matched", "constant", "centred", "frozen", "images")
 # The key that is a boost's strength.
 STRENGTH = {
     "captions": "gamma",
@@ -72,6 +75,16 @@ class LossEntry:
     def boost_options(self) -> dict[str, Any]:
         """The boost's strength under its key; empty without a boost."""
         return {key: getattr(self, key) for key in self._strengths()}
+
+    def check_tiled(self) -> None:
+        """Raises ValueError where the loss needs the whole similarity matrix at once, whatever `tile` says."""
+        whole = [f"base {self.base!r}"] if self.base not in TILED_BASES else []
+        whole += [f"boost {self.boost!r}"] if self.boost not in TILED_BOOSTS else []
+        if whole:
+            raise ValueError(
+                f"{' and '.join(whole)} cannot be taken in tiles, the whole matrix is needed at once; leave `tile` "
+                f"null, or take base {', '.join(TILED_BASES)} and one of the boosts {', '.join(TILED_BOOSTS)}"
+            )
 
     def _strengths(self) -> tuple[str, ...]:
         return () if self.boost == "none" else (STRENGTH[self.boost],)
