@@ -12,6 +12,7 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/grid.smk"
+include: "workflow/resources.smk"
 
 
 check(config)
@@ -39,6 +40,12 @@ onstart:
     # Snakemake's limit of jobs a second wakes the scheduler once a second for every job that ever ended, until that
     # takes a whole core. Jobs here are long and few.
     workflow.scheduler.job_rate_limiter = None
+
+
+# A job's message stands for all that Snakemake tells of it, what it asks of a cluster included.
+if workflow.output_settings.verbose:
+    for known in workflow.rules:
+        known.message = None
 
 
 rule all:

@@ -37,11 +37,11 @@ rule audit:
     threads: cell_threads
     resources:
         mem_mb=memory,
-        runtime=1440,
+        runtime=audit_minutes,
         gpu=gpus,
     params:
         folder=subpath(input.weights, parent=True),
     message:
         "Auditing the gradients of {wildcards.cell}"
     shell:
-        "python -m hnclip.audit {input.config:q} {input.audit:q} {params.folder:q} {output:q} > {log:q} 2>&1"
+        "python -m hnclip.launch hnclip.audit {input.config:q} {input.audit:q} {params.folder:q} {output:q} > {log:q} 2>&1"

@@ -40,10 +40,10 @@ rule embed_captions:
         "../envs/train.yaml"
     threads: 4
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=growing(4000),
+        runtime=growing(240),
         gpu=gpus,
     message:
         "Embedding the captions {wildcards.captions} with {wildcards.encoder}"
     shell:
-        "python -m hnclip.embed_captions {input.encoder:q} {input.captions:q} {output:q} > {log:q} 2>&1"
+        "python -m hnclip.launch hnclip.embed_captions {input.encoder:q} {input.captions:q} {output:q} > {log:q} 2>&1"

@@ -40,8 +40,8 @@ for known in config["benchmarks"]:
         conda:
             "../envs/prepare.yaml"
         resources:
-            mem_mb=2000,
-            runtime=120,
+            mem_mb=growing(2000),
+            runtime=growing(120),
         params:
             folder=subpath(input.config, parent=True),
         message:
@@ -79,8 +79,8 @@ rule pixels:
         "../envs/prepare.yaml"
     threads: 4
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=growing(4000),
+        runtime=growing(240),
     message:
         "Decoding {wildcards.benchmark}/{wildcards.split} to {wildcards.transform}"
     shell:
@@ -115,8 +115,8 @@ rule tokens:
     conda:
         "../envs/train.yaml"
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=growing(2000),
+        runtime=growing(120),
     message:
         "Tokenising {wildcards.benchmark}/{wildcards.split} by {wildcards.tokens}"
     shell:

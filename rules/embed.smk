@@ -37,12 +37,12 @@ rule embed:
         "../envs/train.yaml"
     resources:
         mem_mb=memory,
-        runtime=60,
+        runtime=embed_minutes,
         gpu=gpus,
     message:
         "Embedding {wildcards.benchmark}/{wildcards.split} with the frozen {wildcards.backbone}"
     shell:
-        "python -m hnclip.embed {input.backbone:q} {input.split:q} {output.embeddings:q} {output.ranks:q}"
+        "python -m hnclip.launch hnclip.embed {input.backbone:q} {input.split:q} {output.embeddings:q} {output.ranks:q}"
         " > {log:q} 2>&1"
 
 
@@ -78,11 +78,11 @@ rule embed_cell:
     threads: cell_threads
     resources:
         mem_mb=memory,
-        runtime=60,
+        runtime=embed_cell_minutes,
         gpu=gpus,
     params:
         folder=subpath(input.weights, parent=True),
     message:
         "Embedding {wildcards.benchmark} with {wildcards.cell}"
     shell:
-        "python -m hnclip.embed_run {params.folder:q} {input.splits:q} {output:q} > {log:q} 2>&1"
+        "python -m hnclip.launch hnclip.embed_run {params.folder:q} {input.splits:q} {output:q} > {log:q} 2>&1"

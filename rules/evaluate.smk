@@ -37,11 +37,11 @@ rule evaluate:
     threads: cell_threads
     resources:
         mem_mb=memory,
-        runtime=60,
+        runtime=evaluate_minutes,
         gpu=gpus,
     params:
         folder=subpath(input.weights, parent=True),
     message:
         "Evaluating {wildcards.cell} on {wildcards.benchmark}"
     shell:
-        "python -m hnclip.evaluate {params.folder:q} {input.target:q} {output:q} > {log:q} 2>&1"
+        "python -m hnclip.launch hnclip.evaluate {params.folder:q} {input.target:q} {output:q} > {log:q} 2>&1"

@@ -66,8 +66,8 @@ rule first_sentence:
     conda:
         "../envs/train.yaml"
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=growing(2000),
+        runtime=growing(120),
     message:
         "First sentences of {wildcards.benchmark}/{wildcards.split}"
     shell:
@@ -93,12 +93,12 @@ rule segments:
         "../envs/train.yaml"
     resources:
         mem_mb=segments_memory,
-        runtime=1440,
+        runtime=segments_minutes,
         gpu=gpus,
     message:
         "Regions of {wildcards.benchmark}/{wildcards.split} by {wildcards.segments}"
     shell:
-        "python -m hnclip.data.derive.segments {input.manifest:q} {input.entry:q}"
+        "python -m hnclip.launch hnclip.data.derive.segments {input.manifest:q} {input.entry:q}"
         " {output.data:q} {output.record:q} > {log:q} 2>&1"
 
 
@@ -118,12 +118,12 @@ rule segments_shard:
         "../envs/train.yaml"
     resources:
         mem_mb=segments_memory,
-        runtime=1440,
+        runtime=segments_minutes,
         gpu=gpus,
     message:
         "Regions of {wildcards.benchmark}/{wildcards.split} by {wildcards.segments}, {wildcards.shard} of {wildcards.shards}"
     shell:
-        "python -m hnclip.data.derive.segments --shard {wildcards.shard} {wildcards.shards}"
+        "python -m hnclip.launch hnclip.data.derive.segments --shard {wildcards.shard} {wildcards.shards}"
         " {input.manifest:q} {input.entry:q} {output.data:q} {output.record:q} > {log:q} 2>&1"
 
 
@@ -143,8 +143,8 @@ rule join_segments:
     conda:
         "../envs/prepare.yaml"
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=growing(2000),
+        runtime=growing(120),
     message:
         "Joining the regions of {wildcards.benchmark}/{wildcards.split} by {wildcards.segments}"
     shell:
@@ -168,8 +168,8 @@ rule crops:
         "../envs/prepare.yaml"
     threads: 4
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=growing(4000),
+        runtime=growing(240),
     message:
         "Crops of {wildcards.benchmark}/{wildcards.split}"
     shell:
@@ -192,8 +192,8 @@ rule sentences:
     conda:
         "../envs/train.yaml"
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=growing(2000),
+        runtime=growing(120),
     message:
         "Sentences of the crops of {wildcards.benchmark}/{wildcards.split}"
     shell:
@@ -217,8 +217,8 @@ rule edges:
         "../envs/prepare.yaml"
     threads: 4
     resources:
-        mem_mb=6000,
-        runtime=240,
+        mem_mb=growing(6000),
+        runtime=growing(240),
     message:
         "Edge maps of {wildcards.benchmark}/{wildcards.split} by {wildcards.edges}"
     shell:
@@ -243,8 +243,8 @@ rule edge_crops:
         "../envs/prepare.yaml"
     threads: 4
     resources:
-        mem_mb=6000,
-        runtime=240,
+        mem_mb=growing(6000),
+        runtime=growing(240),
     message:
         "Crops of the edge maps of {wildcards.benchmark}/{wildcards.split}"
     shell:
@@ -267,8 +267,8 @@ rule lexicon:
     conda:
         "../envs/prepare.yaml"
     resources:
-        mem_mb=2000,
-        runtime=1440,
+        mem_mb=growing(2000),
+        runtime=growing(1440),
     message:
         "Captions of {wildcards.benchmark}/{wildcards.split} filtered by {wildcards.lexicon}"
     shell:
@@ -290,8 +290,8 @@ rule filtered:
     conda:
         "../envs/train.yaml"
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=growing(2000),
+        runtime=growing(120),
     message:
         "Filtered captions of {wildcards.benchmark}/{wildcards.split} as tokens"
     shell:

@@ -19,8 +19,8 @@ rule overlap:
     conda:
         "../envs/prepare.yaml"
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=growing(2000),
+        runtime=growing(120),
     message:
         "Images of {wildcards.benchmark}/{wildcards.split} that {wildcards.other}/{wildcards.other_split} has too"
     shell:

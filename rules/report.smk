@@ -7,49 +7,49 @@ localrules:
 
 rule study:
     output:
-        "results/{study}/study.json",
+        f"results/{STUDY}/study.json",
     log:
-        "logs/study/{study}.log",
+        f"logs/study/{STUDY}.log",
     conda:
         "../envs/report.yaml"
     params:
         sources=study_sources,
     message:
-        "Record of study {wildcards.study}"
+        f"Record of study {STUDY}"
     shell:
         "printf '%s\\n' {params.sources:q} | python -m hnclip.study /dev/stdin {output:q} > {log:q} 2>&1"
 
 
 rule collect:
     input:
-        study="results/{study}/study.json",
+        study=f"results/{STUDY}/study.json",
         files=collected,
     output:
-        ranks="results/{study}/tables/ranks.parquet",
-        epochs="results/{study}/tables/epochs.parquet",
-        runs="results/{study}/tables/runs.parquet",
-        overlap="results/{study}/tables/overlap.parquet",
-        sources="results/{study}/tables/sources.parquet",
+        ranks=f"results/{STUDY}/tables/ranks.parquet",
+        epochs=f"results/{STUDY}/tables/epochs.parquet",
+        runs=f"results/{STUDY}/tables/runs.parquet",
+        overlap=f"results/{STUDY}/tables/overlap.parquet",
+        sources=f"results/{STUDY}/tables/sources.parquet",
     log:
-        "logs/collect/{study}.log",
+        f"logs/collect/{STUDY}.log",
     benchmark:
-        "logs/collect/{study}.tsv"
+        f"logs/collect/{STUDY}.tsv"
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=growing(2000),
+        runtime=growing(30),
     params:
         folder=subpath(output.ranks, parent=True),
     message:
-        "Collecting the ranks of study {wildcards.study}"
+        f"Collecting the ranks of study {STUDY}"
     shell:
         "python -m hnclip.report.collect {input.study:q} {params.folder:q} > {log:q} 2>&1"
 
 
 rule tables:
     input:
-        study="results/{study}/study.json",
+        study=f"results/{STUDY}/study.json",
         ranks=rules.collect.output.ranks,
         epochs=rules.collect.output.epochs,
         runs=rules.collect.output.runs,
@@ -59,7 +59,7 @@ rule tables:
     output:
         [
             report(
-                f"results/{{study}}/tables/{name}.html",
+                f"results/{STUDY}/tables/{name}.html",
                 caption=f"../workflow/report/{name}_table.rst",
                 category=entry.category,
                 labels=labels(entry, "table"),
@@ -67,19 +67,19 @@ rule tables:
             for name, entry in TABLES.items()
         ],
         expand(
-            "results/{{study}}/tables/{table}.{format}",
+            f"results/{STUDY}/tables/{{table}}.{{format}}",
             table=TABLES,
             format=["csv", "md", "tex"],
         ),
     log:
-        "logs/tables/{study}.log",
+        f"logs/tables/{STUDY}.log",
     benchmark:
-        "logs/tables/{study}.tsv"
+        f"logs/tables/{STUDY}.tsv"
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=growing(4000),
+        runtime=growing(30),
     params:
         folder=subpath(output[0], parent=True),
     message:
@@ -90,7 +90,7 @@ rule tables:
 
 rule figures:
     input:
-        study="results/{study}/study.json",
+        study=f"results/{STUDY}/study.json",
         ranks=rules.collect.output.ranks,
         epochs=rules.collect.output.epochs,
         runs=rules.collect.output.runs,
@@ -100,7 +100,7 @@ rule figures:
     output:
         [
             report(
-                f"results/{{study}}/figures/{name}.html",
+                f"results/{STUDY}/figures/{name}.html",
                 caption=f"../workflow/report/{name}.rst",
                 category=entry.category,
                 labels=labels(entry, "figure"),
@@ -108,19 +108,19 @@ rule figures:
             for name, entry in FIGURES.items()
         ],
         expand(
-            "results/{{study}}/figures/{figure}.{format}",
+            f"results/{STUDY}/figures/{{figure}}.{{format}}",
             figure=FIGURES,
             format=["pdf", "png"],
         ),
     log:
-        "logs/figures/{study}.log",
+        f"logs/figures/{STUDY}.log",
     benchmark:
-        "logs/figures/{study}.tsv"
+        f"logs/figures/{STUDY}.tsv"
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=growing(4000),
+        runtime=growing(30),
     params:
         tables=subpath(input.ranks, parent=True),
         folder=subpath(output[0], parent=True),
@@ -132,7 +132,7 @@ rule figures:
 
 rule galleries:
     input:
-        study="results/{study}/study.json",
+        study=f"results/{STUDY}/study.json",
         ranks=rules.collect.output.ranks,
         epochs=rules.collect.output.epochs,
         runs=rules.collect.output.runs,
@@ -142,7 +142,7 @@ rule galleries:
     output:
         [
             report(
-                f"results/{{study}}/galleries/{name}.html",
+                f"results/{STUDY}/galleries/{name}.html",
                 caption=f"../workflow/report/{name}_gallery.rst",
                 category=entry.category,
                 labels=labels(entry, "gallery"),
@@ -150,14 +150,14 @@ rule galleries:
             for name, entry in GALLERIES.items()
         ],
     log:
-        "logs/galleries/{study}.log",
+        f"logs/galleries/{STUDY}.log",
     benchmark:
-        "logs/galleries/{study}.tsv"
+        f"logs/galleries/{STUDY}.tsv"
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=growing(4000),
+        runtime=growing(30),
     params:
         tables=subpath(input.ranks, parent=True),
         folder=subpath(output[0], parent=True),
@@ -169,7 +169,7 @@ rule galleries:
 
 rule pages:
     input:
-        study="results/{study}/study.json",
+        study=f"results/{STUDY}/study.json",
         ranks=rules.collect.output.ranks,
         epochs=rules.collect.output.epochs,
         runs=rules.collect.output.runs,
@@ -177,10 +177,10 @@ rule pages:
         sources=rules.collect.output.sources,
         made=drawn_from,
     output:
-        "results/{study}/report/first_page.html",
+        f"results/{STUDY}/report/first_page.html",
         [
             report(
-                f"results/{{study}}/report/{name}.html",
+                f"results/{STUDY}/report/{name}.html",
                 caption=f"../workflow/report/{name}.rst",
                 category=entry.category,
                 labels=labels(entry, "page"),
@@ -188,14 +188,14 @@ rule pages:
             for name, entry in PAGES.items()
         ],
     log:
-        "logs/pages/{study}.log",
+        f"logs/pages/{STUDY}.log",
     benchmark:
-        "logs/pages/{study}.tsv"
+        f"logs/pages/{STUDY}.tsv"
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=growing(4000),
+        runtime=growing(30),
     params:
         tables=subpath(input.ranks, parent=True),
         folder=subpath(output[0], parent=True),

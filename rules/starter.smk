@@ -13,8 +13,8 @@ rule starter:
         "../envs/train.yaml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime=120,
+        mem_mb=growing(3000),
+        runtime=growing(120),
     message:
         "Pre-training the embedded backbone on short captions of drawn scenes (about a quarter of an hour)"
     shell:

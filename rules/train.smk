@@ -37,14 +37,20 @@ rule train:
         "logs/train/{study}/{cell}.tsv"
     conda:
         "../envs/train.yaml"
-    threads: cell_threads
+    threads: train_threads
     resources:
-        mem_mb=memory,
-        runtime=720,
-        gpu=gpus,
+        mem_mb=train_memory,
+        runtime=train_minutes,
+        gpu=train_gpus,
+        nodes=lambda wildcards: processes(wildcards)[1],
+        mpi=over_nodes(lambda count, nodes, threads: "srun"),
+        tasks=over_nodes(lambda count, nodes, threads: count * nodes),
+        tasks_per_gpu=over_nodes(lambda count, nodes, threads: 0),
+        cpus_per_task=over_nodes(lambda count, nodes, threads: threads),
+        slurm_extra=over_nodes(node_options),
     params:
         folder=subpath(output.weights, parent=True),
     message:
         "Training {wildcards.cell}"
     shell:
-        "python -m hnclip.train {input.config:q} {params.folder:q} > {log:q} 2>&1"
+        "python -m hnclip.launch hnclip.train {input.config:q} {params.folder:q} > {log:q} 2>&1"

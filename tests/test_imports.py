@@ -20,6 +20,7 @@ LAYERS = [
 BESIDE = {
     "report": {"cell", "store", "options", "command", "report", "tuning"},
     "launch": {"command", "gpu_slots"},
+    "profiles": {"options"},
     "gpu_slots": {"claim"},
     "study": {"cell", "inputs", "store", "command", "study_data", "study_runs", "tuning"},
     "study_runs": {"cell", "tuning"},

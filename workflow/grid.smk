@@ -3,8 +3,8 @@
 import json
 import os
 import re
-import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -19,7 +19,6 @@ from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
 from hnclip import study_runs  # noqa: E402
 from hnclip import tuning  # noqa: E402
-from hnclip.plan.memory import SAM, megabytes  # noqa: E402
 from hnclip.data import prepare, sources  # noqa: E402
 from hnclip.report.contents import FIGURES, GALLERIES, PAGES, TABLES  # noqa: E402
 
@@ -36,7 +35,7 @@ def check(config):
     schema = Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
     try:
         checks.check_keys(workflow.configfiles)
-        checks.check(config, yaml.safe_load(schema.read_text(encoding="utf-8")))
+        checks.check(config, yaml.load(schema.read_text(encoding="utf-8"), checks.yaml_loader()))
     except ValueError as error:
         raise WorkflowError(str(error)) from None
 
@@ -44,11 +43,6 @@ def check(config):
 def canonical(record):
     """The one spelling of a record, so that equal records make equal files and nothing runs again."""
     return json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False)
-
-
-def gpus(wildcards):
-    """1 where this machine has an NVIDIA GPU; a cluster's profile says what its jobs ask for."""
-    return int(shutil.which("nvidia-smi") is not None)
 
 
 # downloads
@@ -73,18 +67,6 @@ def source_hashes(wildcards):
 def source_licence(wildcards):
     source = sources.source(wildcards.source)
     return source.licence + (" (non-commercial use only)" if source.noncommercial else "")
-
-
-def memory(wildcards, attempt):
-    """Main memory of a job that loads the backbone of its cell or of its path, in MB; more at each further attempt."""
-    name = parsed(wildcards).backbone if "cell" in wildcards.keys() else wildcards.backbone
-    return attempt * megabytes(config["backbones"][name])
-
-
-def segments_memory(wildcards, attempt):
-    """The same for finding regions: the backbone that matches them, and a model that finds them."""
-    entry = config["segments"][wildcards.segments]
-    return attempt * (megabytes(config["backbones"][entry["backbone"]]) + 3000 + SAM * (entry["kind"] == "sam"))
 
 
 # data
@@ -192,10 +174,6 @@ def cell_inputs(wildcards):
     return files + studies.weights_files(config, cell.backbone)
 
 
-def cell_threads(wildcards):
-    return cells.resolve(config, parsed(wildcards))["recipe"]["threads"]
-
-
 def tuned(chosen):
     """The pattern of the cells whose loss takes its setting from a choice, or else of all others."""
     names = [re.escape(name) for name, entry in config["losses"].items() if tuning.is_tuned(entry)]
@@ -261,6 +239,12 @@ def target_file(wildcards):
 # the study
 
 
+@cache  # of this reading of the workflow, whose config does not change once it is checked
+def study_record():
+    """What the study's tables are made from: asked for by each rule that reads all cells."""
+    return studies.record(config)
+
+
 def study_sources(wildcards):
     return canonical(studies.sources(config))
 
@@ -275,7 +259,7 @@ def collected(wildcards):
     files = sorted({path for name in used for path in source_records(name)})
     files += [cells.manifest_path(name, split) for name in used for split in splits(name)]
     files += sorted({path for cell in cells.grid(config) for path in cells.input_paths(config, cell).values()})
-    record = studies.record(config)
+    record = study_record()
     files += sorted({path for said in ("near", "downloads") for by in record[said].values() for path in by.values()})
     files += [entry["path"] for entry in record["choices"]]
     files += [f"{entry['run']}/run.json" for choice in record["choices"] for entry in choice["cells"]]
@@ -289,14 +273,14 @@ def cell_results():
     otherwise miss nothing.
     """
     files = []
-    for entry in studies.record(config)["cells"]:
+    for entry in study_record()["cells"]:
         files += [f"{entry['run']}/{name}" for name in ("run.json", "log.parquet", "ranks.parquet")] + entry["eval"]
     return files
 
 
 def drawn_from(wildcards):
     """What tables, figures and galleries show beside the collected ranks: embeddings, manifests, audits."""
-    record = studies.record(config)
+    record = study_record()
     kinds = ("embeddings", "cell_embeddings", "audits", "captions", "choices")
     files = [entry["path"] for kind in kinds for entry in record[kind]]
     return files + sorted(record["manifests"].values())
@@ -322,11 +306,12 @@ def labels(entry, kind):
     return {"shows": f"{number or kinds[kind]}: {entry.label}"}
 
 
+STUDY = str(config.get("study"))  # a file whose path is known whole is found at once, one with a wildcard is searched
 NAME = "[A-Za-z0-9][A-Za-z0-9_-]*"
 
 
 wildcard_constraints:
-    study=re.escape(str(config.get("study"))),
+    study=re.escape(STUDY),
     backbone=NAME,
     benchmark=rf"(?!(?:{'|'.join(checks.CONFIG_FOLDERS)})/){NAME}",
     split=NAME,

@@ -1,6 +1,7 @@
 """How many pairs a benchmark's splits hold, how long their captions are and how large their sources."""
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,8 @@ def split_size(config: Config, benchmark: str, split: str) -> Split:
     tokens = float(TOKENS.get(kind, UNKNOWN))
     manifest = Path(cells.manifest_path(benchmark, split))
     if manifest.is_file():
-        from pyarrow import parquet
-
-        return Split(parquet.ParquetFile(manifest).metadata.num_rows, _counted_tokens(manifest) or tokens, "counted")
+        pairs, counted = _counted(manifest, manifest.stat().st_mtime_ns)
+        return Split(pairs, counted or tokens, "counted")
     told = options.get("counts") if isinstance(options.get("counts"), dict) else options.get("pairs")
     if told and split in told:
         return Split(told[split], tokens, "options")
@@ -57,14 +57,17 @@ def _published(kind: str, options: dict[str, Any]) -> dict[str, int]:
     return counts.get(options.get("protocol", module.Options.protocol), {})
 
 
-def _counted_tokens(manifest: Path) -> float | None:
-    """The mean length of the split's captions, where they were tokenised."""
+@cache
+def _counted(manifest: Path, written: int) -> tuple[int, float | None]:
+    """Pairs of a split, and the mean length of its captions where they were tokenised; read once as `written` then."""
     import numpy as np
+    from pyarrow import parquet
 
+    pairs = parquet.ParquetFile(manifest).metadata.num_rows
     for path in sorted(manifest.parent.glob(f"{manifest.stem}.*.tokens.npz")):
         with np.load(path) as file:
-            return float(np.diff(file["start"]).mean())
-    return None
+            return pairs, float(np.diff(file["start"]).mean())
+    return pairs, None
 
 
 def downloads(config: Config, benchmarks: list[str]) -> dict[str, dict[str, Any]]:

@@ -45,8 +45,13 @@ def plan(config: Config, device: Device) -> dict[str, Any]:
 def audit_seconds(config: Config, seconds: dict[str, float]) -> float:
     """Audited cells are trained once more; every so many steps come two losses on one batch, in each precision."""
     audited = [(str(cell), cells.recipe_of(config, cell)) for cell in cells.marked(config, "audit")]
-    each = 2 * len(config["audit"]["precisions"]) / config["audit"]["every"] if audited else 0.0
-    return sum(seconds[name] * (1 + each / recipe["accumulate"]) for name, recipe in audited)
+    return sum(seconds[name] * audit_passes(config, recipe) for name, recipe in audited)
+
+
+def audit_passes(config: Config, recipe: dict[str, Any]) -> float:
+    """How many times the training itself an audit of it takes."""
+    each = 2 * len(config["audit"]["precisions"]) / config["audit"]["every"]
+    return 1 + each / recipe["accumulate"]
 
 
 def sam_images(config: Config, used: Config) -> int:
