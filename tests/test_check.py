@@ -305,3 +305,20 @@ def test_an_audit_measures_in_fp32_and_what_its_cells_can_read(config):
     assert "audit.boosted: frozen needs embeddings that cells of infonce, hn, margin, centred do not read" in said
     config["grids"]["main"]["losses"] = ["frozen"]
     assert "audit.boosted" not in message(config)
+
+
+def test_a_loss_that_needs_the_whole_matrix_takes_no_tiles(config):
+    config["recipe"]["tile"] = 1024
+    config["grids"]["main"]["losses"] = ["infonce", "hn", "shuffled", "soft"]
+    said = message(config)
+    assert "losses.shuffled with `tile` in the recipe of longclip: boost 'shuffled' cannot be taken in tiles" in said
+    assert "losses.soft with `tile`" in said and "losses.hn with" not in said
+    del config["grids"]["main"]["losses"][2:]
+    check(config, SCHEMA)
+
+
+def test_cells_of_several_processes_are_not_audited(config):
+    config["frameworks"]["longclip"]["recipe"] = {"gpus": 2, "nodes": 2}
+    check(config, SCHEMA)
+    config["grids"]["main"]["audit"] = True
+    assert "frameworks.longclip: 4 processes train its cells" in message(config)

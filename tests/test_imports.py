@@ -33,6 +33,7 @@ BESIDE = {
         "check_captions",
         "check_inputs",
         "check_losses",
+        "check_scale",
         "check_sources",
         "options",
         "study",
@@ -41,6 +42,7 @@ BESIDE = {
         "recipe",
     },
     "check_losses": {"cell", "losses", "options", "tuning"},
+    "check_scale": {"cell", "losses", "options", "recipe", "tuning"},
     "plan": {"cell", "inputs", "study", "check", "options", "command", "frameworks", "data", "models", "plan"},
     "check_inputs": {"cell", "frameworks", "inputs", "options", "data"},
 }

@@ -11,6 +11,7 @@ from hnclip.cell import Config, all_splits, parse_overlap
 from hnclip.check_captions import caption_problems
 from hnclip.check_inputs import input_problems
 from hnclip.check_losses import loss_problems
+from hnclip.check_scale import scale_problems
 from hnclip.check_sources import source_problems
 from hnclip.data import prepare
 from hnclip.options import from_dict, unknown
@@ -46,7 +47,7 @@ def check(config: Config, schema: dict[str, Any]) -> None:
         problems += caption_problems(config)
         problems += loss_problems(config, {path[1] for path, _, _ in errors if len(path) > 1 and path[0] == "losses"})
         if not any("recipe" in path for path, _, _ in errors):
-            problems += _recipes(config)
+            problems += [*_recipes(config), *scale_problems(config)]
     if problems:
         count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise ValueError("\n  ".join([f"the configuration (config.yaml with its overlays) has {count}:", *problems]))
