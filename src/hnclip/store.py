@@ -11,7 +11,8 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file beside `path`, then put it in place at once."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    machine = os.uname().nodename  # process numbers are a machine's own, the folder may not be
+    part = path.with_name(f".{path.name}.{machine}.{os.getpid()}.part")
     try:
         write(part)
         part.replace(path)

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import tarfile
+import threading
+import time
 import zipfile
 from pathlib import Path
 
@@ -315,6 +317,29 @@ def test_the_command_ends_in_one_line_where_a_file_is_lacking(tmp_path):
     done = command(tmp_path, {"source": "docc"})
     assert "unknown source 'docc' (did you mean 'docci'?)" in done.stderr
     assert "unknown option 'mirorr'" in command(tmp_path, {"source": "docci", "mirorr": "x"}).stderr
+
+
+def test_of_two_commands_at_once_the_second_waits_and_finds_everything(tmp_path):
+    with serving() as server:
+        server.files["Urban1k.zip"] = urban()
+        server.faults = [("hold", finished := threading.Event())]
+        (tmp_path / "source.json").write_text(json.dumps({"source": "urban1k", "mirror": server.url}))
+        line = [sys.executable, "-u", "-m", "hnclip.data.fetch", "source.json", "out", "out/fetched.json"]
+        first = subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        while not server.requests:
+            assert first.poll() is None
+            time.sleep(0.02)
+        second = subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        second.stdout.readline()
+        assert f"out: waiting for process {first.pid} on " in second.stdout.readline()
+        finished.set()  # and the first goes on from its half of the file
+        assert "Urban1k.zip: 1 files" in first.communicate()[0]
+        assert "downloading" not in second.communicate()[0]
+    assert first.returncode == second.returncode == 0
+    assert [path for path, _ in server.requests] == ["Urban1k.zip", "Urban1k.zip"]
+    names = ["Urban1k.zip", "Urban1k.zip.unpacked", "fetched.json", "lock.json"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "source.json"]
 
 
 def test_a_file_of_the_hub_comes_through_its_client_or_its_cache(tmp_path):

@@ -41,6 +41,22 @@ manifest, transform, out = map(pixels.Path, sys.argv[1:])
 pixels.write_pixels(manifest, read_json(transform), out, threads=1)
 """
 
+# Keeps two groups of images, then waits for the file `go`.
+SLOW = """
+import sys, time
+from hnclip.data import pixels, stack
+from hnclip.store import read_json
+made, stack.IMAGES, seen = pixels.transform_image, 4, []
+def wait(image, wanted):
+    seen.append(1)
+    while len(seen) > 10 and not pixels.Path("go").exists():
+        time.sleep(0.01)
+    return made(image, wanted)
+pixels.transform_image = wait
+manifest, transform, out = map(pixels.Path, sys.argv[1:])
+pixels.write_pixels(manifest, read_json(transform), out, threads=1)
+"""
+
 
 @pytest.fixture
 def split(tmp_path, monkeypatch):
@@ -214,3 +230,22 @@ def test_a_decompression_bomb_is_refused_with_the_way_out(tmp_path, monkeypatch)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 700)
     with pytest.raises(ValueError, match=r"bomb: more than 1,400 pixels, Pillow's limit .*scale it down"):
         decode((tmp_path / "bomb.png").read_bytes(), "bomb", "ignore")
+
+
+def test_of_two_jobs_at_once_the_second_waits_and_both_write_the_whole_cache(split):
+    manifest, whole, _ = split
+    folder = manifest.parent
+    write_json(folder / "transform.json", TRANSFORM)
+    out = folder / "twice.pixels.npy"
+    line = [sys.executable, "-u", "-c", SLOW, manifest, folder / "transform.json", out]
+    first = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, text=True)
+    while not list(stack.unfinished(out).glob("[!.]*.json")):
+        assert first.poll() is None
+        time.sleep(0.02)
+    second = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, text=True)
+    assert f"twice.pixels.npy: waiting for process {first.pid} on " in second.stdout.readline()
+    (folder / "go").touch()
+    first.communicate()
+    second.communicate()
+    assert first.returncode == second.returncode == 0 and out.read_bytes() == whole
+    assert [path.name for path in folder.glob("*twice*")] == [out.name]

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.filesize import decimal
 
+from hnclip.claim import claimed
 from hnclip.command import run
 from hnclip.data import hub, sources
 from hnclip.data.downloads import PARTS, download, shown
@@ -27,12 +28,18 @@ def fetch(source: Source, options: Options, folder: Path, record: Path) -> None:
     """Bring all files of a source into `folder`, and write `record`: where each is, its hash, and the licence.
 
     Raises FileNotFoundError naming all that a person has to fetch, before anything is downloaded; ValueError naming
-    every file that could not be had or is not what was expected, after the others were had.
+    every file that could not be had or is not what was expected, after the others were had. Waits while another
+    process brings files into the folder.
     """
     if faults := options.faults(source):
         raise ValueError(f"sources.{source.name}: {'; '.join(faults)}")
     note = "; non-commercial use only" if source.noncommercial else ""
     print(f"{source.name}, {source.homepage}: licence {source.licence}{note}", flush=True)
+    with claimed(folder):
+        _fetch(source, options, folder, record)
+
+
+def _fetch(source: Source, options: Options, folder: Path, record: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     found = find(source, options, folder)
     lock, entries, faults = Lock(folder, options.sha256), {}, []

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import PIL
 
+from hnclip.claim import claimed
 from hnclip.data.bounded import grouped
 from hnclip.store import read_json, write_json
 
@@ -35,9 +36,14 @@ def write_stack(out: Path, shape: Shape, key: str, make: Callable[[int], Iterabl
 
     make(start): the pictures of one image after another, from image number `start` on. After every IMAGES of them
     they are kept in a folder beside `out`; where that has some of the same key, they are not made again, and what has
-    another key is removed. The folder is gone when `out` is there. The pictures of IMAGES images are in memory.
+    another key is removed. The folder is gone when `out` is there. The pictures of IMAGES images are in memory. Waits
+    while another process writes the same cache.
     """
-    out = Path(out)
+    with claimed(out):
+        _write(Path(out), shape, key, make)
+
+
+def _write(out: Path, shape: Shape, key: str, make: Callable[[int], Iterable[list[np.ndarray]]]) -> None:
     folder = unfinished(out)
     part, journal = folder / f"{key}.npy", folder / f"{key}.json"
     start = _begin(part, journal, shape)
