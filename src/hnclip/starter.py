@@ -104,8 +104,8 @@ def pretrain(recipe: Recipe, watch=lambda step, loss, backbone: None) -> Backbon
         captions = [short_caption(scenes[row], random, random.randint(*recipe.told), recipe.keep) for row in rows]
         ids = tokenize(captions)
         backbone.fix_scale(scale_at(recipe, step))
-        image_ND, _ = backbone.image(torch.from_numpy(pixels[rows]))
-        text_ND, _ = backbone.text(ids, ids.argmax(-1) + 1)
+        image_ND, _ = backbone.image(torch.from_numpy(pixels[rows]), states=0)
+        text_ND, _ = backbone.text(ids, ids.argmax(-1) + 1, states=0)
         logits_NN = backbone.scale() * image_ND @ text_ND.T
         loss = (cross_entropy(logits_NN, target) + cross_entropy(logits_NN.T, target)) / 2
         for group in optimiser.param_groups:

@@ -137,7 +137,9 @@ def test_each_tower_is_run_once(framework, batch, monkeypatch):
     for tower in ("image", "text"):
         run = getattr(framework.backbone, tower)
         monkeypatch.setattr(
-            framework.backbone, tower, lambda *given, run=run, tower=tower: calls.append(tower) or run(*given)
+            framework.backbone,
+            tower,
+            lambda *given, run=run, tower=tower, **more: calls.append(tower) or run(*given, **more),
         )
     framework.encode(batch)
     assert sorted(calls) == ["image", "text"]

@@ -162,7 +162,9 @@ def test_each_tower_is_run_once(batch, monkeypatch):
     for tower in ("image", "text"):
         run = getattr(method.backbone, tower)
         monkeypatch.setattr(
-            method.backbone, tower, lambda *given, run=run, tower=tower: calls.append(tower) or run(*given)
+            method.backbone,
+            tower,
+            lambda *given, run=run, tower=tower, **more: calls.append(tower) or run(*given, **more),
         )
     method.encode(batch)
     assert sorted(calls) == ["image", "text"]

@@ -12,7 +12,6 @@ from world import ARCHITECTURE, BACKBONE, TRANSFORM
 
 from hnclip.data.tokens import tokenize
 from hnclip.models.checkpoints import extra_weights, load_backbone, provenance, save_backbone
-from hnclip.models.groups import length_groups
 from hnclip.models.load import backbone_from
 from hnclip.models.openclip import open_clip
 from hnclip.models.stretch import stretch_positions
@@ -54,21 +53,6 @@ def test_a_row_does_not_depend_on_its_companions(backbone, rows):
         alone = torch.cat([backbone.text(*tokens.batch(np.array([row])))[0] for row in rows])
         together = backbone.text(*tokens.batch(np.array(rows)))[0]
     torch.testing.assert_close(alone, together, rtol=0, atol=2e-6)
-
-
-@pytest.mark.parametrize("lengths", [[5], [7, 3, 9], [248] * 4 + [10] * 12, [200, 10, 199, 12, 11, 201] * 6])
-def test_groups_hold_every_row_once_and_cost_no_more_than_padding(lengths):
-    order, groups = length_groups(lengths)
-    flat = [row for rows in groups for row in rows]
-    assert sorted(flat) == list(range(len(lengths)))
-    assert [flat[place] for place in order] == list(range(len(lengths)))
-    cost = sum(len(rows) * max(lengths[row] for row in rows) + 256 for rows in groups)
-    assert cost <= len(lengths) * max(lengths) + 256
-
-
-def test_very_unequal_lengths_are_kept_apart():
-    _, groups = length_groups([248] * 8 + [10] * 8)
-    assert [len(rows) for rows in groups] == [8, 8]
 
 
 def test_a_saved_backbone_comes_back_with_activation_and_context(tmp_path, backbone):

@@ -62,12 +62,14 @@ class Goal(Framework):
 
     def encode(self, batch: Batch) -> Batch:
         backbone, pairs = self.backbone, len(batch["image"])
-        image_ND, patches = backbone.image(torch.cat([batch["image"], batch["crop"]]))
+        image_ND, patches = backbone.image(torch.cat([batch["image"], batch["crop"]]), states=pairs)
         text_ND, words = backbone.text(
-            stacked(batch["text"], batch["crop_text"]), torch.cat([batch["text_length"], batch["crop_text_length"]])
+            stacked(batch["text"], batch["crop_text"]),
+            torch.cat([batch["text_length"], batch["crop_text_length"]]),
+            states=pairs,
         )
         patch_NP, word_NT = self._places(batch, words.shape[1])
-        region_NW, span_NW = pooled(patches[:pairs, 1:], patch_NP), pooled(words[:pairs], word_NT)
+        region_NW, span_NW = pooled(patches[:, 1:], patch_NP), pooled(words, word_NT)
         return {
             "image": image_ND[:pairs],
             "text": text_ND[:pairs],

@@ -7,8 +7,8 @@ class LongClip(Framework):
     """Long captions against images, nothing else (Long-CLIP's start, arXiv 2403.15378, plain objective)."""
 
     def encode(self, batch: Batch) -> Batch:
-        image_ND, _ = self.backbone.image(batch["image"])
-        text_ND, _ = self.backbone.text(batch["text"], batch["text_length"])
+        image_ND, _ = self.backbone.image(batch["image"], states=0)
+        text_ND, _ = self.backbone.text(batch["text"], batch["text_length"], states=0)
         return {"image": image_ND, "text": text_ND}
 
     def losses(self, z, step, contrastive):

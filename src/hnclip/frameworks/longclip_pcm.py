@@ -59,9 +59,9 @@ class LongClipPcm(Framework):
         return backbone
 
     def encode(self, batch: Batch) -> Batch:
-        image_ND, _ = self.backbone.image(batch["image"])
+        image_ND, _ = self.backbone.image(batch["image"], states=0)
         ids, lengths = stacked(batch["text"], batch["short_text"]), (batch["text_length"], batch["short_length"])
-        text_ND, short_ND = self.backbone.text(ids, torch.cat(lengths))[0].chunk(2)
+        text_ND, short_ND = self.backbone.text(ids, torch.cat(lengths), states=0)[0].chunk(2)
         return {"image": image_ND, "text": text_ND, "short": short_ND}
 
     def losses(self, z, step, contrastive):

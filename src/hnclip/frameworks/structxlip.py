@@ -63,20 +63,23 @@ class StructXlip(Framework):
     def encode(self, batch: Batch) -> Batch:
         backbone, (pairs, crops) = self.backbone, batch["has_edge_crop"].shape
         edges = torch.cat([batch["edge"], batch["edge_crops"].flatten(0, 1)])
-        image_ND, _ = backbone.image(torch.cat([batch["image"], edges.expand(-1, -1, -1, 3)]))
-        text_ND, words = backbone.text(
-            stacked(batch["text"], batch["filtered_text"]), torch.cat([batch["text_length"], batch["filtered_length"]])
+        image_ND, _ = backbone.image(torch.cat([batch["image"], edges.expand(-1, -1, -1, 3)]), states=0)
+        filtered_first = self.options.chunk_states == "filtered"  # token states are computed of the first kind alone
+        kinds = ("filtered", "text") if filtered_first else ("text", "filtered")
+        text_ND, words_NTW = backbone.text(
+            stacked(*(batch["filtered_text" if kind == "filtered" else kind] for kind in kinds)),
+            torch.cat([batch[f"{kind}_length"] for kind in kinds]),
+            states=pairs,
         )
-        if self.options.chunk_states == "filtered":
-            words_NTW = words[pairs:]
-        else:
-            words_NTW = backbone.clip.ln_final(words[:pairs])
+        if not filtered_first:
+            words_NTW = backbone.clip.ln_final(words_NTW)
+        embedding_ND = dict(zip(kinds, text_ND.split(pairs), strict=True))
         chunks_NCW = chunk_states(words_NTW, batch["chunks"])
         return {
             "image": image_ND[:pairs],
-            "text": text_ND[:pairs],
+            "text": embedding_ND["text"],
             "edge": image_ND[pairs : 2 * pairs],
-            "filtered": text_ND[pairs:],
+            "filtered": embedding_ND["filtered"],
             "edge_crops": image_ND[2 * pairs :].unflatten(0, (pairs, crops)),
             "chunks": normalize(backbone.project_words(chunks_NCW).float(), dim=-1),
             "has_edge": batch["has_edge"],

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.nn.functional import normalize, pad
+from torch.nn.functional import embedding, normalize
 
-from hnclip.models.groups import length_groups
+from hnclip.models import blocks
+from hnclip.models.packed import Packed
 from hnclip.models.stretch import stretch_positions
 
 
@@ -35,6 +36,7 @@ class Backbone(nn.Module):
         self.architecture = architecture
         self.preprocess = preprocess
         self.position_tail: nn.Parameter | None = None
+        self.lean_image, self.lean_text = blocks.lean(clip.visual.transformer), blocks.lean(clip.transformer)
         self.register_buffer("mean", torch.tensor(preprocess.mean).view(3, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(preprocess.std).view(3, 1, 1), persistent=False)
 
@@ -81,36 +83,65 @@ class Backbone(nn.Module):
             self.clip.logit_scale.fill_(math.log(value))
         self.clip.logit_scale.requires_grad_(False)
 
-    def image(self, pixels_NHWC: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def image(self, pixels_NHWC: torch.Tensor, states: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Unit embeddings [N, D] and token states [N, 1 + P, W] (class token first) of uint8 pictures.
 
-        Pictures of one channel, such as edge maps, are seen as grey.
+        `states` asks for the token states of the first so many pictures only, which saves the others' work in the
+        last block. Pictures of one channel, such as edge maps, are seen as grey.
         """
         visual = self.clip.visual
         pixels = pixels_NHWC.permute(0, 3, 1, 2).float().div(255)
-        states = visual.transformer(visual._embeds((pixels - self.mean) / self.std))
-        return normalize(self.project_patches(states[:, 0]).float(), dim=-1), states
+        embeds = visual._embeds((pixels - self.mean) / self.std)
+        if not self.lean_image:
+            states_NLW = visual.transformer(embeds)
+            return self._unit_image(states_NLW[:, 0]), states_NLW[:states]
+        before = blocks.before_last(visual.transformer, embeds)
+        whole, rest = before[:states], before[len(before[:states]) :]
+        states_NLW = blocks.last(visual.transformer, whole) if len(whole) else whole
+        class_NW = states_NLW[:, 0]
+        if len(rest):
+            first = torch.zeros(1, dtype=torch.long, device=rest.device)
+            class_NW = torch.cat([class_NW, blocks.last(visual.transformer, rest, kept=first)[:, 0]])
+        return self._unit_image(class_NW), states_NLW
 
-    def text(self, ids_NT: torch.Tensor, length_N: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def text(
+        self, ids_NT: torch.Tensor, length_N: torch.Tensor, states: int | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Unit embeddings [N, D] and token states [N, T, W] of captions padded to T tokens.
 
-        `length_N` counts start to end token. Rows are computed in groups of like length, so padding costs
-        nothing; states after a caption's end token mean nothing and are to be left out by length.
+        `length_N` counts start to end token. Captions are computed end to end, so padding costs nothing; states after
+        a caption's end token mean nothing and are to be left out by length. `states` asks for those of the first so
+        many captions only, which saves the others' work in the last block.
         """
-        lengths = length_N.tolist()
-        order, groups = length_groups(lengths)
-        states = []
-        for rows in groups:
-            width = max(lengths[row] for row in rows)
-            states.append(pad(self._text_states(ids_NT[rows, :width]), (0, 0, 0, ids_NT.shape[1] - width)))
-        states_NTW = torch.cat(states)[order]
-        last = states_NTW[torch.arange(len(lengths), device=states_NTW.device), length_N - 1]
-        return normalize(self.project_words(last).float(), dim=-1), states_NTW
+        if not self.lean_text:
+            states_NTW = self._padded_text(ids_NT)
+            last = states_NTW[torch.arange(len(ids_NT), device=ids_NT.device), length_N - 1]
+            return self._unit_text(last), states_NTW[:states]
+        lengths, tower = length_N.tolist(), self.clip.transformer
+        row, place = (torch.arange(ids_NT.shape[1], device=ids_NT.device) < length_N[:, None]).nonzero(as_tuple=True)
+        embeds = self.clip.token_embedding(ids_NT[row, place]) + embedding(place, self.positions())
+        before = blocks.before_last(tower, embeds[None], Packed(lengths, ids_NT.device))
+        wanted, rest = (Packed(part, ids_NT.device) for part in (lengths[:states], lengths[len(lengths[:states]) :]))
+        found, states_NTW = [], before.new_zeros(0, ids_NT.shape[1], before.shape[-1])
+        if wanted.lengths:
+            whole = blocks.last(tower, before[:, : wanted.tokens], wanted)[0]
+            found.append(whole[wanted.last_N])
+            states_NTW = wanted.filled(whole, ids_NT.shape[1])
+        if rest.lengths:
+            found.append(blocks.last(tower, before[:, wanted.tokens :], rest, kept=rest.last_N)[0])
+        return self._unit_text(torch.cat(found)), states_NTW
 
-    def _text_states(self, ids_NT: torch.Tensor) -> torch.Tensor:
+    def _padded_text(self, ids_NT: torch.Tensor) -> torch.Tensor:
+        """Token states [N, T, W] of a tower whose blocks are not CLIP's own."""
         clip, width = self.clip, ids_NT.shape[1]
         states = clip.token_embedding(ids_NT) + self.positions()[:width]
         return clip.transformer(states, attn_mask=clip.attn_mask[:width, :width])
+
+    def _unit_image(self, class_NW: torch.Tensor) -> torch.Tensor:
+        return normalize(self.project_patches(class_NW).float(), dim=-1)
+
+    def _unit_text(self, last_NW: torch.Tensor) -> torch.Tensor:
+        return normalize(self.project_words(last_NW).float(), dim=-1)
 
     def project_patches(self, states: torch.Tensor) -> torch.Tensor:
         """Image token states after the tower's last norm and projection."""

@@ -25,7 +25,9 @@ class Embedder:
     def crops(self, pixels: Sequence[np.ndarray]) -> np.ndarray:
         """Embeddings of pictures uint8 [size, size, 3], in batches."""
         parts = [
-            self._backbone.image(torch.from_numpy(np.stack(pixels[start : start + BATCH])).to(device()))[0].cpu()
+            self._backbone.image(torch.from_numpy(np.stack(pixels[start : start + BATCH])).to(device()), states=0)[
+                0
+            ].cpu()
             for start in range(0, len(pixels), BATCH)
         ]
         return torch.cat(parts).numpy()
