@@ -1,8 +1,10 @@
 """Frozen backbones: embeddings of a split, and its zero-shot ranks. Trained cells: embeddings."""
 
 
+# Where jobs run elsewhere, there is often no network: published weights are fetched by the machine that runs Snakemake.
 localrules:
     configure_backbone,
+    fetch_weights,
     configure_embedded,
 
 
@@ -19,6 +21,21 @@ rule configure_backbone:
         "Config of backbone {wildcards.backbone}"
     shell:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
+
+
+rule fetch_weights:
+    input:
+        "results/embeddings/{backbone}/config.json",
+    output:
+        "results/embeddings/{backbone}/fetched.json",
+    log:
+        "logs/fetch_weights/{backbone}.log",
+    conda:
+        "../envs/train.yaml"
+    message:
+        "Fetching the weights of {wildcards.backbone}"
+    shell:
+        "python -m hnclip.models.fetch {input:q} {output:q} > {log:q} 2>&1"
 
 
 rule embed:

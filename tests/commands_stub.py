@@ -22,6 +22,8 @@ def outputs(module: str, arguments: list[str]) -> list[Path]:
             return [Path(name) for name in arguments[-2:]]
         case "hnclip.train":
             return [last / name for name in ("weights.safetensors", "log.parquet", "run.json", "ranks.parquet")]
+        case "hnclip.models.fetch":
+            return [last]
         case "hnclip.choose":
             return [Path(arguments[1])]
         case "hnclip.embed_run" | "hnclip.embed_captions" | "hnclip.audit":

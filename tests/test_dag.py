@@ -273,3 +273,22 @@ def test_a_dry_run_loads_no_torch(study):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=study.environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "False True"
+
+
+@pytest.mark.slow
+def test_published_weights_are_fetched_once_and_before_all_that_loads_them(tmp_path):
+    study = Study(tmp_path)
+    model = {"kind": "open_clip", "model": "ViT-B-32-quickgelu", "pretrained": "openai", "context": 248}
+    grid = {**OVERLAY["grids"]["some"], "backbones": ["clip"], "losses": ["infonce"], "transfer": []}
+    overlay = changed(backbones={"clip": {**model, "tokenizer": "clip", "transform": TRANSFORM}}, grids={"some": grid})
+    target = "results/dag/runs/clip/scenes/longclip/infonce/f100/s1/run.json"
+    assert "Fetching the weights of clip" in study.jobs(overlay, target)
+    (tmp_path / "fails").write_text("hnclip.models.fetch")
+    study.snakemake(overlay, target, fails=True)
+    assert not (tmp_path / target).exists()
+    (tmp_path / "fails").unlink()
+    study.snakemake(overlay, target)
+    fetched = tmp_path / "results/embeddings/clip/fetched.json"
+    fetched.write_text("fetched again, into another cache")
+    assert study.jobs(overlay, target) == set()
+    assert not any("weights" in job for job in study.jobs(OVERLAY))

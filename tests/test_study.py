@@ -8,7 +8,7 @@ import yaml
 
 from hnclip import cell as cells
 from hnclip.cell import Cell
-from hnclip.study import narrow, record, sources, user_files, weights_files
+from hnclip.study import is_published, narrow, record, sources, user_files, weights_files
 from hnclip.study_runs import choice_record, embedded_splits
 
 ROOT = Path(__file__).parents[1]
@@ -161,6 +161,14 @@ def test_the_sources_hash_the_files_that_the_study_uses(config, tmp_path):
 def test_weights_for_open_clip_are_a_tag_or_a_file(config, pretrained, file):
     config["backbones"]["big"] = {"kind": "open_clip", "model": "ViT-B-16", "pretrained": pretrained}
     assert weights_files(config, "big") == ([pretrained] if file else [])
+    assert is_published(config, "big") == (not file)
+
+
+def test_weights_of_the_hub_are_fetched_and_others_are_not(config):
+    config["backbones"]["long"] = {"kind": "longclip", "weights": "hub:a/b/c.pt"}
+    assert is_published(config, "long")
+    config["backbones"]["long"]["weights"] = "c.pt"
+    assert not is_published(config, "long") and not is_published(config, "tiny")
 
 
 def test_a_tuned_loss_waits_for_one_choice_made_from_all_its_settings(config):

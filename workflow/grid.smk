@@ -19,6 +19,7 @@ from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
 from hnclip import study_runs  # noqa: E402
 from hnclip import tuning  # noqa: E402
+from hnclip import unfinished  # noqa: E402
 from hnclip.data import prepare, sources  # noqa: E402
 from hnclip.report.contents import FIGURES, GALLERIES, PAGES, TABLES  # noqa: E402
 
@@ -109,7 +110,7 @@ def segments_record(wildcards):
 def segments_inputs(wildcards):
     """The user's own files that regions are read from or matched by."""
     entry = config["segments"][wildcards.segments]
-    return studies.segments_files(config, wildcards.segments) + studies.weights_files(config, entry["backbone"])
+    return studies.segments_files(config, wildcards.segments) + weights_inputs(entry["backbone"])
 
 
 def segments_shards(wildcards):
@@ -147,8 +148,17 @@ def split_files(wildcards):
 
 
 def backbone_weights(wildcards):
-    """A file of weights that the user names, as an input: another file there runs again what was made from it."""
-    return studies.weights_files(config, wildcards.backbone)
+    return weights_inputs(wildcards.backbone)
+
+
+def weights_inputs(backbone):
+    """A file of weights that the user names: another file there runs again what was made from it. Or published ones.
+
+    Of these the record only says that they were fetched, so that its time runs nothing again.
+    """
+    if studies.is_published(config, backbone):
+        return [ancient(f"results/embeddings/{backbone}/fetched.json")]
+    return studies.weights_files(config, backbone)
 
 
 # cells
@@ -171,7 +181,7 @@ def cell_inputs(wildcards):
         files.append(cells.embeddings_path(cell.backbone, cell.train, split))
     for path in cells.input_paths(config, cell).values():
         files += [path, inputs.record_path(path)]
-    return files + studies.weights_files(config, cell.backbone)
+    return files + weights_inputs(cell.backbone)
 
 
 def tuned(chosen):

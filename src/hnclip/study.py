@@ -111,6 +111,12 @@ def weights_files(config: Config, backbone: str) -> list[str]:
     return [named]
 
 
+def is_published(config: Config, backbone: str) -> bool:
+    """True for weights named by a tag or a file of the hub: they are fetched once, where there is a network."""
+    entry = config["backbones"][backbone]
+    return bool(entry.get(WEIGHTS_KEYS.get(entry["kind"]))) and not weights_files(config, backbone)
+
+
 def sources(config: Config) -> dict[str, Any]:
     """All that decides a study's results: its config, narrowed, and the SHA-256 of each file that it names.
 

@@ -1,0 +1,66 @@
+"""`python -m hnclip.models.fetch BACKBONE.json RECORD.json` brings a backbone's published weights onto this machine.
+
+They go into the caches in which open_clip and the hub's client look for them, so that jobs need no network.
+"""
+
+import argparse
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+from hnclip.claim import claimed
+from hnclip.command import run
+from hnclip.models.load import BackboneEntry
+from hnclip.models.longclip import weights_file
+from hnclip.models.openclip import open_clip
+from hnclip.options import from_dict, unknown
+from hnclip.store import read_json, write_json
+
+CACHE = Path("~/.cache/clip")  # open_clip's, for tags that are no files of the hub
+
+
+def fetch(entry: dict[str, Any], record: Path) -> None:
+    """Fetch the weights that a tag or hub:OWNER/REPO/FILE names, and write where they are and their hash.
+
+    Raises ValueError or OSError where they cannot be had.
+    """
+    options = from_dict(BackboneEntry, entry, "backbone")
+    if options.kind == "longclip":
+        named, path = options.weights, weights_file(options.weights)
+    elif options.kind == "open_clip":
+        named, path = options.pretrained, _tagged(options.model, options.pretrained)
+    else:
+        raise ValueError(f"a backbone of kind {options.kind!r} has no published weights; known: open_clip, longclip")
+    with path.open("rb") as file:
+        sha256 = file_digest(file, "sha256").hexdigest()
+    print(f"{named}: {path}", flush=True)
+    write_json(record, {"weights": named, "file": str(path), "bytes": path.stat().st_size, "sha256": sha256})
+
+
+def _tagged(model: str, tag: str) -> Path:
+    """The file of a tag's weights, in the cache where open_clip will find it."""
+    package = open_clip()
+    published = package.pretrained.get_pretrained_cfg(model, tag)
+    if not published:
+        tags = package.list_pretrained_tags_by_model(model)
+        raise ValueError(unknown(f"pretrained weights of {model} (no file, no tag)", tag, tags))
+    try:
+        with claimed(CACHE.expanduser() / f"{model}.{tag}"):  # what is no file of the hub is not written whole
+            return Path(package.pretrained.download_pretrained(published))
+    except (RuntimeError, OSError) as error:
+        raise OSError(
+            f"the weights {tag!r} of {model} could not be fetched ({str(error).strip().splitlines()[0]}); run this "
+            f"where there is a network, or set `pretrained` to a local file of them and `pretrained_tag: {tag}`"
+        ) from error
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m hnclip.models.fetch", description=__doc__.splitlines()[0])
+    parser.add_argument("backbone", type=Path, help="JSON: the backbone's entry in the config")
+    parser.add_argument("record", type=Path, help="what is there then: the file in its cache, and its SHA-256")
+    given = parser.parse_args()
+    fetch(read_json(given.backbone), given.record)
+
+
+if __name__ == "__main__":
+    run(main)
