@@ -12,7 +12,21 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 # A module may import from its own layer and those before it.
 LAYERS = [
     {"cell", "claim", "inputs", "store", "options", "command", "text_encoder", "tuning", "__init__", "__version__"},
-    {"data", "models", "losses", "recipe", "ranks", "record", "gradients", "checkpoint", "encode", "processes", "parts"},
+    {
+        "data",
+        "models",
+        "losses",
+        "recipe",
+        "ranks",
+        "rank_counts",
+        "exact_scores",
+        "record",
+        "gradients",
+        "checkpoint",
+        "encode",
+        "processes",
+        "parts",
+    },
     {"frameworks", "gradient_pair", "scored", "starter", "deadline", "devices", "training_data"},
     {"audit", "train", "embed", "embed_captions", "embed_run", "evaluate", "export", "model_card"},
 ]
@@ -21,6 +35,7 @@ BESIDE = {
     "report": {"cell", "store", "options", "command", "report", "tuning"},
     "launch": {"command", "gpu_slots"},
     "profiles": {"options"},
+    "unfinished": {"cell"},
     "gpu_slots": {"claim"},
     "study": {"cell", "inputs", "store", "command", "study_data", "study_runs", "tuning"},
     "study_runs": {"cell", "tuning"},

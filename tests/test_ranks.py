@@ -1,4 +1,4 @@
-"""Ranks against loops, ties, several captions, identical captions."""
+"""Ranks on splits: several captions an image, identical captions, ties, given scores."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import normalize
 
 from hnclip.data.split import Split
-from hnclip.ranks import ranks, recall_at_1, relevance, retrieval
+from hnclip.ranks import ranks_by_scores, recall_at_1, relevance, retrieval, retrieval_by_scores
 
 
 def split_of(captions_by_image):
@@ -19,25 +19,6 @@ def split_of(captions_by_image):
     ]
     start = np.cumsum([0] + [len(captions) for captions in captions_by_image])
     return Split("toy/test", pd.DataFrame(rows), np.zeros((len(captions_by_image), 1)), None, start)
-
-
-def rank_by_loops(score_G, relevant):
-    best = max(score_G[item] for item in relevant)
-    return sum(score_G[item] >= best for item in range(len(score_G)) if item not in set(relevant))
-
-
-@pytest.mark.parametrize("block", [1, 3, 1000])
-def test_against_loops_with_several_captions_an_image(block):
-    generator = torch.Generator().manual_seed(3)
-    split = split_of([["a"], ["b", "c"], ["d", "e", "f", "g", "h"], ["i", "j"]])
-    image = normalize(torch.randn(4, 3, generator=generator), dim=-1)
-    text = normalize(torch.randn(10, 3, generator=generator), dim=-1)
-    by_image, by_caption = relevance(split)
-    score = (image @ text.T).numpy()
-    assert ranks(image, text, by_image, block).tolist() == [rank_by_loops(score[i], by_image[i]) for i in range(4)]
-    assert ranks(text, image, by_caption, block).tolist() == [
-        rank_by_loops(score.T[c], by_caption[c]) for c in range(10)
-    ]
 
 
 @pytest.mark.parametrize("pairs", [2, 21, 1000])
@@ -82,9 +63,8 @@ def test_any_of_an_images_captions_is_a_hit_and_each_caption_is_a_query():
 
 def test_identical_captions_are_relevant_to_each_others_images():
     split = split_of([["a frog"], ["a toad"], ["a frog"]])
-    by_image, by_caption = relevance(split)
-    assert [list(rows) for rows in by_caption] == [[0, 2], [1], [0, 2]]
-    assert [list(rows) for rows in by_image] == [[0, 2], [1], [0, 2]]
+    image_P, caption_P = relevance(split)
+    assert list(zip(image_P.tolist(), caption_P.tolist(), strict=True)) == [(0, 0), (0, 2), (1, 1), (2, 0), (2, 2)]
     image = torch.eye(3)
     text = torch.tensor([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     found = retrieval(split, image, text)
@@ -92,8 +72,22 @@ def test_identical_captions_are_relevant_to_each_others_images():
     assert found[found["direction"] == "i2t"]["rank"].tolist() == [1, 0, 0]  # the first ties with "a toad" at 0
 
 
-def test_embeddings_that_are_not_finite_are_refused():
-    bad = torch.eye(3)
-    bad[1, 1] = float("nan")
-    with pytest.raises(ValueError, match=r"not finite: gallery rows \[1\]"):
-        ranks(torch.eye(3), bad, [np.array([0])] * 3)
+def test_an_image_that_says_the_same_twice_has_each_pair_once():
+    image_P, caption_P = relevance(split_of([["a frog", "a frog"], ["a toad"]]))
+    assert list(zip(image_P.tolist(), caption_P.tolist(), strict=True)) == [(0, 0), (0, 1), (1, 2)]
+
+
+def test_given_scores_rank_as_embeddings_do():
+    split = split_of([["a", "b"], ["c"], ["d", "e", "a"]])
+    generator = torch.Generator().manual_seed(0)
+    image, text = (normalize(torch.randn(rows, 5, generator=generator), dim=-1) for rows in (3, 6))
+    by_scores = retrieval_by_scores(split, image @ text.T, "tokens")
+    assert set(by_scores["scoring"]) == {"tokens"}
+    pd.testing.assert_frame_equal(by_scores.assign(scoring="cosine"), retrieval(split, image, text))
+
+
+def test_scores_that_are_not_finite_are_refused():
+    score = torch.eye(3)
+    score[1, 2] = float("nan")
+    with pytest.raises(ValueError, match="scores that are not finite"):
+        ranks_by_scores(score, (torch.arange(3), torch.arange(3)))

@@ -1,11 +1,21 @@
-"""Embeddings of a whole split: every row once, in fp32, captions in order of length, without gradient."""
+"""Embeddings of a whole split: every row once, in fp32, captions in order of length, without gradient.
+
+Several processes take turns at the batches that one would compute, so that every batch is computed as by one.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 import torch
 
+from hnclip import processes
 from hnclip.data.split import Split
 from hnclip.data.tokens import Tokens
 from hnclip.models.backbone import Backbone
+
+T = TypeVar("T")
 
 
 def device() -> torch.device:
@@ -15,23 +25,32 @@ def device() -> torch.device:
 
 @torch.no_grad()
 def encode_split(backbone: Backbone, split: Split, batch: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Unit embeddings of the split's images [I, D] and captions [C, D], on the CPU."""
-    device = backbone.mean.device
-    images = len(split.pixels)
-    image_ID = torch.cat(
-        [
-            backbone.image(split.image_batch(np.arange(start, min(start + batch, images))).to(device))[0].cpu()
-            for start in range(0, images, batch)
-        ]
-    )
-    return image_ID, encode_texts(backbone, split.tokens, batch)
+    """Unit embeddings of the split's images [I, D] and captions [C, D], on the CPU, the same in every process."""
+    device, images = backbone.mean.device, len(split.pixels)
+    image_ID = torch.zeros(images, backbone.architecture["embed_dim"])
+    for start in _own_turns(range(0, images, batch)):
+        rows = np.arange(start, min(start + batch, images))
+        image_ID[rows] = backbone.image(split.image_batch(rows).to(device))[0].cpu()
+    text_CD = _texts(backbone, split.tokens, _own_turns(split.tokens.by_length(batch)))
+    if processes.world() == 1:
+        return image_ID, text_CD
+    return processes.summed(image_ID.to(device)).cpu(), processes.summed(text_CD.to(device)).cpu()
 
 
 @torch.no_grad()
 def encode_texts(backbone: Backbone, tokens: Tokens, batch: int) -> torch.Tensor:
-    """Unit embeddings of texts [C, D], on the CPU."""
+    """Unit embeddings of texts [C, D], on the CPU; every process that calls it computes all."""
+    return _texts(backbone, tokens, tokens.by_length(batch))
+
+
+def _own_turns(batches: Iterable[T]) -> Iterator[T]:
+    return islice(batches, processes.rank(), None, processes.world())
+
+
+def _texts(backbone: Backbone, tokens: Tokens, batches: Iterable) -> torch.Tensor:
+    """Embeddings of the captions of these batches, zeros for all others, [C, D]."""
     device = backbone.mean.device
-    text_CD = torch.empty(len(tokens), backbone.architecture["embed_dim"])
-    for rows, ids_NT, length_N in tokens.by_length(batch):
+    text_CD = torch.zeros(len(tokens), backbone.architecture["embed_dim"])
+    for rows, ids_NT, length_N in batches:
         text_CD[torch.from_numpy(rows)] = backbone.text(ids_NT.to(device), length_N.to(device))[0].cpu()
     return text_CD
