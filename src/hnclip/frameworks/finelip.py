@@ -9,7 +9,7 @@ import torch
 
 from hnclip.data.split import Split
 from hnclip.frameworks.base import Batch, Framework
-from hnclip.losses.late import late_similarity
+from hnclip.losses.late import late_similarity, shared_similarity
 from hnclip.losses.triplet import triplet_all, triplet_hardest
 from hnclip.models.aggregation import TokenAggregator, image_tokens, text_tokens
 from hnclip.models.backbone import Backbone
@@ -74,7 +74,7 @@ class FineLip(Framework):
 
     def losses(self, z, step, contrastive):
         options = self.options
-        score_NN = late_similarity(z["image_tokens"], z["text_tokens"])
+        score_NN = shared_similarity(z["image_tokens"], z["text_tokens"])
         ramp = step.share if options.ramp and step.epoch == 0 else 1.0
         triplet = TRIPLETS[options.negatives](score_NN, options.margin)
         return {

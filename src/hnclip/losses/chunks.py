@@ -3,7 +3,9 @@
 import torch
 
 from hnclip.losses.kept import kept_mean
+from hnclip.losses.own_rows import pair_of
 from hnclip.losses.regions import span_mask
+from hnclip.losses.shared import rows_shared
 
 
 def chunk_states(states_NTW: torch.Tensor, chunks_NC2: torch.Tensor) -> torch.Tensor:
@@ -30,13 +32,18 @@ def chunk_term(
     """-log of the share that a chunk's own crops hold of the softmax over all crops of the batch.
 
     Rows are unit vectors, the inverse temperature is `scale / tau`, at most `cap`. The mean over a caption's chunks,
-    then over the captions that have a chunk and a crop; captions only seek crops, not the other way round.
+    then over the captions that have a chunk and a crop; captions only seek crops, not the other way round. Several
+    processes each score their own captions.
     """
-    sharpness = (scale / tau).clamp(max=cap)
-    logits_NCMK = sharpness * torch.einsum("ncd,mkd->ncmk", chunks_NCD, crops_NKD)
-    logits_NCMK = logits_NCMK.masked_fill(~has_crop_NK, torch.finfo(logits_NCMK.dtype).min)
-    row = torch.arange(len(chunks_NCD), device=chunks_NCD.device)
-    own_NC = logits_NCMK[row, :, row].logsumexp(-1)
     keep_NC = has_chunk_NC & has_crop_NK.any(1, keepdim=True)
-    loss_NC = (logits_NCMK.flatten(2).logsumexp(-1) - own_NC).masked_fill(~keep_NC, 0)
-    return kept_mean(loss_NC.sum(1) / keep_NC.sum(1).clamp_min(1), keep_NC.any(1))
+
+    def sought(own, chunks_NCD, crops_NKD, sharpness):
+        logits_QCNK = sharpness * torch.einsum("qcd,nkd->qcnk", chunks_NCD[own], crops_NKD)
+        logits_QCNK = logits_QCNK.masked_fill(~has_crop_NK, torch.finfo(logits_QCNK.dtype).min)
+        pair_Q = pair_of(own, len(chunks_NCD), chunks_NCD.device)
+        own_QC = logits_QCNK[torch.arange(len(pair_Q), device=pair_Q.device), :, pair_Q].logsumexp(-1)
+        loss_QC = (logits_QCNK.flatten(2).logsumexp(-1) - own_QC).masked_fill(~keep_NC[own], 0)
+        return loss_QC.sum(1) / keep_NC[own].sum(1).clamp_min(1)
+
+    loss_N = rows_shared(sought, len(chunks_NCD), chunks_NCD, crops_NKD, (scale / tau).clamp(max=cap))
+    return kept_mean(loss_N, keep_NC.any(1))

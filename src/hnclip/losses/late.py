@@ -3,6 +3,8 @@
 import torch
 from torch.nn.functional import leaky_relu
 
+from hnclip.losses.shared import rows_shared
+
 SLOPE = 0.1
 BLOCK = 1 << 24  # token pairs compared at once
 
@@ -17,9 +19,18 @@ def late_similarity(image_IKD: torch.Tensor, text_CKD: torch.Tensor, block: int 
     """
     kind = torch.promote_types(image_IKD.dtype, torch.float32)
     image_IKD, text_CKD = image_IKD.to(kind), text_CKD.to(kind)
-    captions = max(1, block // (image_IKD.shape[0] * image_IKD.shape[1] * text_CKD.shape[1]))
+    captions = max(1, block // max(1, image_IKD.shape[0] * image_IKD.shape[1] * text_CKD.shape[1]))
     with torch.autocast(image_IKD.device.type, enabled=False):
         return torch.cat([_block(image_IKD, part_CKD) for part_CKD in text_CKD.split(captions)], dim=1)
+
+
+def shared_similarity(image_NKD: torch.Tensor, text_NKD: torch.Tensor) -> torch.Tensor:
+    """`late_similarity` of a batch's images and captions, [N, N]; several processes each compare their own images."""
+
+    def compared(own, image_NKD, text_NKD):
+        return late_similarity(image_NKD[own], text_NKD)
+
+    return rows_shared(compared, len(image_NKD), image_NKD, text_NKD)
 
 
 def _block(image_IKD: torch.Tensor, text_CKD: torch.Tensor) -> torch.Tensor:
