@@ -48,6 +48,10 @@ if workflow.output_settings.verbose:
         known.message = None
 
 
+onerror:
+    print(unfinished.table(config), file=sys.stderr)
+
+
 rule all:
     default_target: True
     input:
