@@ -87,7 +87,7 @@ def cell_with_captions(folder, words):
 
 def test_captions_of_the_very_same_words_are_of_one_class(tmp_path, monkeypatch):
     given = []
-    monkeypatch.setattr(train, "contrastive", lambda entry, generator, tables: given.append(tables))
+    monkeypatch.setattr(train, "contrastive", lambda entry, generator, tables, tile: given.append(tables))
     trainer = cell_with_captions(tmp_path, ["a cup", "a hat", "a cup", "A cup", "a hat"])
     assert given[0].text_class_M.tolist() == [0, 1, 0, 2, 1] and given[0].frozen_MD is None
     trainer._contrastive(LossEntry())

@@ -1,4 +1,4 @@
-"""What is wrong with how the cells of a config are spread: tiles that a loss cannot have, audits of several processes."""
+"""What is wrong with how a config spreads its cells: tiles that a loss cannot have, audits of several processes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from hnclip.recipe import Recipe
 
 
 def scale_problems(config: Config) -> Iterator[str]:
-    """Each fault of the grids that the study runs; a recipe or a loss that is at fault itself is left to its own check."""
+    """Each fault of the grids that the study runs; recipes and losses at fault themselves are left to their checks."""
     faults: dict[str, None] = {}
     for axes in (config["grids"][name] for name in config["run"] if name in config["grids"]):
         for framework in axes["frameworks"]:
@@ -20,8 +20,8 @@ def scale_problems(config: Config) -> Iterator[str]:
                 continue
             if axes.get("audit") and recipe.processes > 1:
                 faults[
-                    f"frameworks.{framework}: {recipe.processes} processes train its cells (`gpus` times `nodes` of the "
-                    "recipe), and an audit has one; leave `audit` away from its grids"
+                    f"frameworks.{framework}: {recipe.processes} processes train its cells (recipe: `gpus` times "
+                    "`nodes`), and an audit has one; leave `audit` away from its grids"
                 ] = None
             if recipe.tile is not None:
                 faults |= dict.fromkeys(_untiled(config, framework, axes["losses"]))

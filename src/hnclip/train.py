@@ -30,7 +30,9 @@ from hnclip.frameworks.base import Batch, Framework, Step
 from hnclip.losses.objective import Contrastive, LossEntry, contrastive
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
+from hnclip.models.recomputed import recompute_blocks
 from hnclip.options import from_dict
+from hnclip.parts import Chunk
 from hnclip.processes import any_of, average_gradients, rank, say, world
 from hnclip.recipe import Recipe, lr_factor
 from hnclip.record import costs, noted, origin, resident_memory, run_record
@@ -70,6 +72,7 @@ class Trainer:
         self.costs = costs(self.optimiser, baseline, config)
         self.scaler = getattr(self.fabric._precision, "scaler", None)
         self.generator = torch.Generator(device=self.fabric.device)
+        self.chunk = self.recipe.chunk and Chunk(self.recipe.chunk, self._weights())
         self.contrastive = self._contrastive(self.loss)
 
     def _framework(self) -> Framework:
@@ -80,12 +83,18 @@ class Trainer:
         entry = self.config["framework"]
         framework = create(entry["kind"], backbone, entry.get("options", {}))
         check_fields(framework.fields, entry)
+        if self.recipe.checkpoint_activations:
+            recompute_blocks(backbone.clip)
         return framework
 
     def _contrastive(self, entry: LossEntry) -> Contrastive:
         """The entry's image-caption term, with what it needs to know of the training captions."""
         tables = self.data.tables(entry, self.fabric.device)
-        return contrastive(entry, self.generator, tables)
+        return contrastive(entry, self.generator, tables, self.recipe.tile)
+
+    def _weights(self) -> list[torch.nn.Parameter]:
+        """All that is trained."""
+        return [weight for group in self.optimiser.param_groups for weight in group["params"]]
 
     def run(self) -> None:
         """Train to the last epoch and write the results.
@@ -162,7 +171,7 @@ class Trainer:
             group["lr"] = group["peak_lr"] * factor
         self._seed_draws()
         terms = [self._backward(images, self._step_of(), 1 / len(batches)) for images in batches]
-        average_gradients(weight for group in self.optimiser.param_groups for weight in group["params"])
+        average_gradients(self._weights())
         self._clip(batches)
         self.optimiser.step()
         self.optimiser.zero_grad()
@@ -203,11 +212,11 @@ class Trainer:
         batch, ids_N = self._pairs(images)
         step = step_of(ids_N)
         losses = lambda z: self.framework.losses(z, step, self.contrastive)  # noqa: E731
-        if self.recipe.chunk is None:
-            terms = gradients.whole(self.model, losses, batch, self.fabric.backward, share)
+        given = losses, batch, self.fabric.backward, share
+        if self.chunk is None:
+            terms = gradients.whole(self.model, *given, rows=len(images))
         else:
-            chunk = self.recipe.chunk
-            terms = gradients.chunked(self._encode, losses, batch, self.fabric.backward, share, chunk=chunk)
+            terms = gradients.chunked(self._encode, *given, rows=len(images), chunk=self.chunk)
         values = {name: term.item() for name, term in terms.items()}
         if not np.isfinite(sum(values.values())):
             self._stop(f"the loss is not finite ({values})", images)
