@@ -13,6 +13,7 @@ RUNS = [
     ("boosted_step.py", [], "boosted / plain"),
     ("boosted_loss.py", [], "boosted step / plain step"),
     ("framework_step.py", ["--frameworks", "goal", "structxlip"], "| structxlip |"),
+    ("chunk.py", ["--chunk", "1"], "memory, activations recomputed / kept"),
     ("pixel_cache.py", ["--photos", "2", "--epoch", "8"], "decoding / reading the cache"),
     ("plan_check.py", ["--frameworks", "goal", "lora"], "| lora |"),
 ]

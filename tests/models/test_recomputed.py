@@ -41,7 +41,7 @@ def kept_bytes(call) -> int:
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         result = call()
     assert result is not None
-    return sum(event.cpu_memory_usage for event in seen.events() if event.name == "[memory]")
+    return sum(event.nbytes() for event in seen.profiler.kineto_results.events() if event.name() == "[memory]")
 
 
 def gradient(framework, batch, take, **given):
