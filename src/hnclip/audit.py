@@ -147,7 +147,7 @@ class Auditor(Trainer):
         if self.deadline.signalled:
             raise SystemExit(128 + signal.SIGTERM)
 
-    def _write(self, ranks: pd.DataFrame) -> None:
+    def _write(self, ranks: pd.DataFrame, record: dict[str, Any]) -> None:
         self.weights = file_weights(self.framework.trained_backbone(), self.framework.extra_weights())
 
 

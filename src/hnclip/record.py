@@ -20,6 +20,7 @@ from hnclip import __version__
 from hnclip.checkpoint import Progress
 from hnclip.data.split import Split
 from hnclip.inputs import FILES, record_path, wanted
+from hnclip.processes import most, world
 from hnclip.store import read_json
 
 PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "peft", "numpy", "pandas", "pillow")
@@ -68,7 +69,10 @@ def _sha256(path: str) -> str:
 
 
 def run_record(origin: dict[str, Any], device: torch.device, progress: Progress, splits: list[Split]) -> dict[str, Any]:
-    """The record kept beside a run's results; `captions_cut` has the captions too long for the context, of how many."""
+    """The record kept beside a run's results; `captions_cut` has the captions too long for the context, of how many.
+
+    Peak memory is that of the process that took most; all processes call this together.
+    """
     on_gpu = device.type == "cuda"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return {
@@ -77,11 +81,12 @@ def run_record(origin: dict[str, Any], device: torch.device, progress: Progress,
         "captions_cut": {split.name: [split.tokens.truncated, len(split.tokens)] for split in splits},
         "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
         "threads": torch.get_num_threads(),
+        "processes": world(),
         "seconds": round(progress.seconds, 3),
         "evaluation_seconds": round(progress.evaluation_seconds, 3),
         "pairs": progress.pairs,
         "pairs_per_second": round(progress.pairs / progress.seconds, 1) if progress.seconds else 0.0,
-        "peak_memory_bytes": torch.cuda.max_memory_allocated(device) if on_gpu else peak,
+        "peak_memory_bytes": most(torch.cuda.max_memory_allocated(device) if on_gpu else peak),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

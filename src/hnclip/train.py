@@ -105,8 +105,11 @@ class Trainer:
         with noted() as self.said, Deadline() as self.deadline:
             self.progress = load_checkpoint(checkpoint, self.origin, self.framework, self.optimiser, self.scaler)
             ranks = self._train(checkpoint)
+            record = {"warnings": list(self.said)} | run_record(
+                self.origin, self.fabric.device, self.progress, [self.data.split, *self._evaluated()]
+            )
             if rank() == 0:
-                self._write(ranks)
+                self._write(ranks, record)
                 checkpoint.unlink(missing_ok=True)
 
     def _train(self, checkpoint: Path) -> pd.DataFrame:
@@ -276,10 +279,7 @@ class Trainer:
         if rank() == 0:
             save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
 
-    def _write(self, ranks: pd.DataFrame) -> None:
-        record = {"warnings": list(self.said)} | run_record(
-            self.origin, self.fabric.device, self.progress, [self.data.split, *self._evaluated()]
-        )
+    def _write(self, ranks: pd.DataFrame, record: dict[str, Any]) -> None:
         save_backbone(
             self.folder / "weights.safetensors",
             self.framework.trained_backbone(),
