@@ -32,3 +32,12 @@ def test_the_gap_from_which_a_gradient_is_zero_hangs_on_the_precision():
     done = subprocess.run([sys.executable, "zero_gradient.py"], capture_output=True, text=True, cwd=FOLDER, check=True)
     rows = {line[:16].strip(): line[16:].split() for line in done.stdout.splitlines()[1:]}
     assert float(rows["fp32"][1]) > 1 > 0.3 > float(rows["fp32, then fp16"][1]) > float(rows["fp32"][0]) - 0.01
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_the_graph_runs():
+    toy = ["--cells", "2", "4", "--finished", "2", "--run", "2", "--times", "1"]
+    done = subprocess.run([sys.executable, "dag.py", *toy], capture_output=True, text=True, cwd=FOLDER)
+    rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows[3:] == ["nothing to do, cells-2", "dry run, 2 cells", "dry run, 4 cells"], done.stderr
+    assert "4 / 2 cells = " in done.stdout and "ilp / greedy, 2 cells = " in done.stdout
