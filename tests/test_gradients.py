@@ -75,11 +75,11 @@ def test_chunks_give_the_gradient_and_the_terms_of_the_whole_batch(chunk):
     assert "frozen.weight" not in taken(model)
 
 
-def test_parts_are_even_and_the_longest_captions_are_encoded_once():
+def test_parts_are_even_in_rows_and_length_and_the_last_is_encoded_once():
     model, lengths = Rows(), []
     encode = lambda batch: (lengths.append(batch["text_length"].tolist()), model(batch))[1]  # noqa: E731
     chunked(encode, model.losses, batch_of(), torch.Tensor.backward, 1.0, chunk=3)
-    assert lengths == [[1, 1], [2, 2], [3, 4, 5], [2, 2], [1, 1]]
+    assert lengths == [[3, 1], [4, 2], [5, 2, 1], [4, 2], [3, 1]]
     assert [graph for _, graph in model.seen] == [False, False, True, True, True]
 
 
@@ -100,9 +100,9 @@ def test_random_draws_are_those_of_the_embeddings(chunk):
     state = torch.get_rng_state()
     model.zero_grad()
     torch.manual_seed(5)
-    order = batch["text_length"].argsort(stable=True)
-    sizes = {2: [1, 2, 2, 2], 3: [2, 2, 3], 7: [7]}[chunk]
-    parts = [model({key: value[part] for key, value in batch.items()}) for part in order.split(sizes)]
+    split = {2: [[3], [0, 5], [1, 4], [2, 6]], 3: [[0, 1], [4, 6], [2, 3, 5]], 7: [range(7)]}[chunk]
+    parts = [model({key: value[[*part]] for key, value in batch.items()}) for part in split]
+    order = torch.tensor([row for part in split for row in part])
     z = {key: torch.cat([part[key] for part in parts])[order.argsort()] for key in parts[0]}
     (0.5 * sum(model.losses(z).values())).backward()
     same({name: found[name] for name in taken(model)}, taken(model))

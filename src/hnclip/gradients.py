@@ -59,9 +59,9 @@ def chunked(
 ) -> dict[str, torch.Tensor]:
     """The same gradient as `whole`, holding the activations of `chunk` rows only (GradCache, arXiv 2101.06983).
 
-    Rows are encoded without gradient, in parts of like caption length; the losses give the gradient of each embedding;
-    the rows are encoded again, from the same random state, to carry it to the weights. The last part, the longest, is
-    encoded once: its activations wait while the losses are taken. The random state is afterwards as after the first
+    Rows are encoded without gradient, in parts of even size; the losses give the gradient of each embedding; the rows
+    are encoded again, from the same random state, to carry it to the weights. The last part, the largest, is encoded
+    once: its activations wait while the losses are taken. The random state is afterwards as after the first
     encoding and the losses. What `encode` returns is held for all rows.
 
     A part without room on a GPU is encoded in halves (`Chunk`). At the first encoding all parts are made anew,

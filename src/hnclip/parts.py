@@ -129,15 +129,16 @@ def _added_at_once(weights: Sequence[nn.Parameter]) -> Iterator[None]:
 
 
 def _parts(batch: Batch, count: int) -> list[torch.Tensor]:
-    """The rows in `count` parts as even as may be, by caption length where there is one, so that few are padded.
+    """The rows in `count` parts as even as may be, also in caption length, so that none holds much more than another.
 
-    The last part is the largest in rows and tokens: encoded first with its graph, it finds out what has room.
+    The last part is the largest: encoded first with its graph, it finds out what has room.
     """
     held = next(iter(batch.values()))
     order = torch.arange(len(held), device=held.device)
     if "text_length" in batch:
-        order = batch["text_length"].argsort(stable=True)
-    return [part.flip(0) for part in order.flip(0).tensor_split(min(count, len(held)))][::-1]
+        order = batch["text_length"].argsort(descending=True, stable=True)
+    count = min(count, len(held))
+    return [order[first::count].sort().values for first in reversed(range(count))]
 
 
 def _rows(batch: Batch, rows: torch.Tensor) -> Batch:
