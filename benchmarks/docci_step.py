@@ -1,9 +1,9 @@
 """Our training step against open_clip's on a ViT-B/16 with captions of DOCCI's lengths, and the bound of the ratio.
 
 `python benchmarks/docci_step.py`: random weights, batch 16, plain InfoNCE, one AdamW step. open_clip computes 248
-tokens a caption. The bound is what leaving out padding alone can bring: with O seconds for open_clip's step and T for its text
-tower (forward and backward), measured in turn with ours, and r the share of the 248 tokens that are real, it is
-O / (O - T (1 - r)). Work that grows faster than the tokens (attention) and work that does not hang on them (the
+tokens a caption. The bound is what leaving out padding alone can bring: with O seconds for open_clip's step and T for
+its text tower (forward and backward), measured in turn with ours, and r the share of the 248 tokens that are real, it
+is O / (O - T (1 - r)). Work that grows faster than the tokens (attention) and work that does not hang on them (the
 gradient of the token table) are both counted as if they grew with them. Counted are seconds of the processor.
 """
 
@@ -60,7 +60,7 @@ def main() -> None:
     print(f"captions: {length_N.float().mean():.0f} tokens on average, {length_N.max()} at most, of 248 positions")
     print(f"open_clip / hnclip = {found:.3f} (95 % interval {low:.3f} to {high:.3f}, {options.pairs} pairs)")
     print(
-        f"bound {bound:.3f}: {np.median(text / whole):.1%} of open_clip's step is text, {real:.1%} of its tokens are real"
+        f"bound {bound:.3f}: {np.median(text / whole):.1%} of open_clip's step is text, {real:.1%} of its tokens real"
     )
     print(f"share of the bound: {found / bound:.1%}")
     print(f"medians: open_clip {np.median(whole):.2f} s, hnclip {np.median(ours):.2f} s of the processor")

@@ -42,18 +42,20 @@ def shuffled(count: int, batch: int) -> Iterator[np.ndarray]:
         yield from np.split(order[: count - count % batch], count // batch)
 
 
-def readers(folder: Path, photos: int, epoch: int, batch: int) -> tuple[Callable[[], None], Callable[[], None]]:
+def readers(
+    folder: Path, photos: int, epoch: int, batch: int, transform: Transform = TRANSFORM
+) -> tuple[Callable[[], np.ndarray], Callable[[], np.ndarray]]:
     """What reads a batch by decoding, and what reads one from the cache."""
     paths = [folder / f"{number}.jpg" for number in range(photos)]
     for number, path in enumerate(paths):
         photo(np.random.default_rng(number)).save(path, quality=90)
 
     def picture(number: int) -> np.ndarray:
-        return transform_image(read_image(paths[number], "ignore"), TRANSFORM)
+        return transform_image(read_image(paths[number], "ignore"), transform)
 
     pictures = [[picture(number)] for number in range(photos)]
     repeated = (pictures[number % photos] for number in range(epoch))
-    write_stack(folder / "pixels.npy", (epoch, TRANSFORM.size, TRANSFORM.size, 3), "photos", lambda start: repeated)
+    write_stack(folder / "pixels.npy", (epoch, transform.size, transform.size, 3), "photos", lambda start: repeated)
     cache, from_photos, from_cache = open_pixels(folder / "pixels.npy"), shuffled(photos, batch), shuffled(epoch, batch)
     return (
         lambda: np.stack([picture(number) for number in next(from_photos)]),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.nn.functional import embedding, normalize
+from torch.nn.functional import embedding, linear, normalize
 
 from hnclip.models import blocks
 from hnclip.models.packed import Packed
@@ -90,8 +90,7 @@ class Backbone(nn.Module):
         last block. Pictures of one channel, such as edge maps, are seen as grey.
         """
         visual = self.clip.visual
-        pixels = pixels_NHWC.permute(0, 3, 1, 2).float().div(255)
-        embeds = visual._embeds((pixels - self.mean) / self.std)
+        embeds = self._embeds(pixels_NHWC)
         if not self.lean_image:
             states_NLW = visual.transformer(embeds)
             return self._unit_image(states_NLW[:, 0]), states_NLW[:states]
@@ -103,6 +102,23 @@ class Backbone(nn.Module):
             first = torch.zeros(1, dtype=torch.long, device=rest.device)
             class_NW = torch.cat([class_NW, blocks.last(visual.transformer, rest, kept=first)[:, 0]])
         return self._unit_image(class_NW), states_NLW
+
+    def _embeds(self, pixels_NHWC: torch.Tensor) -> torch.Tensor:
+        """What the image tower's blocks start from, [N, 1 + P, W].
+
+        The convolution, whose patches do not overlap, is one product: on a GPU convolutions of fp32 numbers are rounded
+        to TF32 unless a switch of the whole process forbids it, products are not.
+        """
+        visual, size = self.clip.visual, self.patch_size
+        rows, columns = (side - side % size for side in pixels_NHWC.shape[1:3])
+        cut = pixels_NHWC[:, :rows, :columns].unflatten(2, (-1, size)).unflatten(1, (-1, size))
+        patches = cut.transpose(2, 3).float().div(255)
+        patches = (patches - self.mean.flatten()) / self.std.flatten()
+        weight_WX = visual.conv1.weight.permute(0, 2, 3, 1).flatten(1)
+        states = linear(patches.flatten(3).flatten(1, 2), weight_WX, visual.conv1.bias)
+        first = visual.class_embedding.to(states.dtype).expand(len(states), 1, -1)
+        states = torch.cat([first, states], dim=1) + visual.positional_embedding.to(states.dtype)
+        return visual.ln_pre(visual.patch_dropout(states))
 
     def text(
         self, ids_NT: torch.Tensor, length_N: torch.Tensor, states: int | None = None
