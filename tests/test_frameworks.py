@@ -127,11 +127,11 @@ def test_weights_save_and_load_to_the_same_outputs(tmp_path, kind, monkeypatch):
     kept = {}
     write = train.Trainer._write
 
-    def keep(trainer, ranks):
+    def keep(trainer, *results):
         split = trainer.tests[-1]
         kept["before"] = encode_split(trainer.framework.backbone, split, 4)
         kept["start"] = encode_split(backbone_from(BACKBONE), split, 4)
-        write(trainer, ranks)
+        write(trainer, *results)
 
     monkeypatch.setattr(train.Trainer, "_write", keep)
     train.main(config, run)

@@ -97,7 +97,7 @@ def test_a_run_killed_before_its_results_are_written_writes_them(tmp_path, monke
     straight = trained(tmp_path / "straight")
     config, run = make_cell(tmp_path / "killed")
     with monkeypatch.context() as patched:
-        patched.setattr(Trainer, "_write", lambda trainer, ranks: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(Trainer, "_write", lambda trainer, *results: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             train.main(config, run)
     train.main(config, run)
