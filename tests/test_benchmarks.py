@@ -1,20 +1,26 @@
 """The benchmarks run; what they measure is for docs/performance.md, not for a test."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from hnclip import frameworks
+
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SMALLEST = ["--pairs", "1", "--batch", "2"]
 RUNS = [
     ("training_step.py", [], "open_clip / hnclip"),
+    ("docci_step.py", [], "share of the bound"),
+    ("jpeg_step.py", ["--photos", "2"], "from JPEGs / from the cache"),
     ("boosted_step.py", [], "boosted / plain"),
     ("boosted_loss.py", [], "boosted step / plain step"),
     ("framework_step.py", ["--frameworks", "goal", "structxlip"], "| structxlip |"),
     ("chunk.py", ["--chunk", "1"], "memory, activations recomputed / kept"),
     ("pixel_cache.py", ["--photos", "2", "--epoch", "8"], "decoding / reading the cache"),
+    ("ranks.py", ["--rows", "300", "--largest", "1000"], "same ranks: True"),
     ("plan_check.py", ["--frameworks", "goal", "lora"], "| lora |"),
 ]
 
@@ -41,3 +47,16 @@ def test_the_benchmark_of_the_graph_runs():
     rows = [line.split("|")[1].strip() for line in done.stdout.splitlines() if line.startswith("| ")]
     assert rows[3:] == ["nothing to do, cells-2", "dry run, 2 cells", "dry run, 4 cells"], done.stderr
     assert "4 / 2 cells = " in done.stdout and "ilp / greedy, 2 cells = " in done.stdout
+
+
+@pytest.mark.slow
+def test_the_script_for_a_gpu_measures_every_part_at_toy_size(tmp_path):
+    command = [sys.executable, "accelerator.py", "--toy", "--json", str(tmp_path / "found.json")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=FOLDER, timeout=900)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text())
+    names = {(cell["framework"], cell["precision"]) for cell in found["cells"]}
+    assert names == {(name, precision) for name in frameworks.names() for precision in ("bf16", "fp32")}
+    assert all(cell["share_of_matrix_rate"] > 0 and cell["boosted_s"] > 0 for cell in found["cells"])
+    assert len(found["losses"]) == 2 and found["chunk"]["time_ratio"] > 0 and found["ranks"]["ranks_s"] > 0
+    assert not found["failed"] and not found["skipped"]
