@@ -6,6 +6,7 @@ from torch.nn.functional import cross_entropy
 
 from hnclip.losses.boosts import captions
 from hnclip.losses.contrastive import info_nce
+from hnclip.losses.own_rows import EVERY, pair_of
 
 
 class BoostedClipLoss(nn.Module):
@@ -39,13 +40,17 @@ class BoostedClipLoss(nn.Module):
         image_ND, text_ND = image_features, text_features
         if self.world_size > 1:
             image_ND, text_ND = self._gather(image_ND, text_ND)
-        offset_NN = captions(image_ND, text_ND, torch.empty(0), torch.default_generator, gamma=self.gamma)
+        own = self._own(len(image_features))
+        offset_QN = captions(image_ND, text_ND, torch.empty(0), torch.default_generator, gamma=self.gamma, own=own)
         if logit_bias is not None:
-            offset_NN = offset_NN + logit_bias / logit_scale
-        if self.world_size > 1 and self.local_loss:
-            loss = self._own_rows(image_features, text_features, image_ND, text_ND, logit_scale, offset_NN)
+            offset_QN = offset_QN + logit_bias / logit_scale
+        if own == EVERY:
+            loss = info_nce(image_ND, text_ND, logit_scale, offset_QN)
         else:
-            loss = info_nce(image_ND, text_ND, logit_scale, offset_NN)
+            pair_Q = pair_of(own, len(text_ND), text_ND.device)
+            by_image_QN = logit_scale * (image_features @ text_ND.T + offset_QN)
+            by_text_QN = logit_scale * (text_features @ image_ND.T + offset_QN)
+            loss = (cross_entropy(by_image_QN, pair_Q) + cross_entropy(by_text_QN, pair_Q)) / 2
         return {"contrastive_loss": loss} if output_dict else loss
 
     def _gather(self, image_ND, text_ND):
@@ -55,8 +60,6 @@ class BoostedClipLoss(nn.Module):
             image_ND, text_ND, self.local_loss, self.gather_with_grad, self.rank, self.world_size, self.use_horovod
         )
 
-    def _own_rows(self, own_image_ND, own_text_ND, image_ND, text_ND, scale, offset_NN):
-        rows = torch.arange(len(own_image_ND), device=own_image_ND.device) + len(own_image_ND) * self.rank
-        by_image = scale * (own_image_ND @ text_ND.T + offset_NN[rows])
-        by_text = scale * (own_text_ND @ image_ND.T + offset_NN[rows])
-        return (cross_entropy(by_image, rows) + cross_entropy(by_text, rows)) / 2
+    def _own(self, rows: int) -> slice:
+        """The queries scored here: every one, or under `local_loss` this process's own."""
+        return slice(rows * self.rank, rows * (self.rank + 1)) if self.world_size > 1 and self.local_loss else EVERY

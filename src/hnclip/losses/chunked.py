@@ -9,7 +9,7 @@ from torch.autograd.function import once_differentiable
 from hnclip import processes
 from hnclip.losses.factored import Factored
 from hnclip.losses.left_out import LEFT_OUT, same_words
-from hnclip.losses.own_rows import EVERY, is_every
+from hnclip.losses.own_rows import EVERY
 
 
 def tiled_info_nce(
@@ -27,8 +27,8 @@ def tiled_info_nce(
 
     Value and gradients are those of the whole matrix; the boost gets none. Both directions are read off one pass over
     the tiles, the gradient off another. Captions of one class are no negatives of each other. Rows in fp32 or fp64.
-    With `own` rows that are not all, several processes must call it together, each with its share: they exchange the
-    columns' sums, and the parts and their gradients add up to the whole loss and its gradient.
+    With `own`, several processes must call it together, each with its share of the rows (none is a share too): they
+    exchange the columns' sums, and the parts and their gradients add up to the whole loss and its gradient.
     """
     if tile < 1:
         raise ValueError(f"a tile has at least 1 row, not {tile}")
@@ -108,7 +108,7 @@ class _TiledInfoNce(torch.autograd.Function):
             column_sum_N *= (column_top_N - top_N).exp_()
             column_sum_N += logits_QN.sub_(top_N).exp_().sum(0)
             column_top_N = top_N
-        if not is_every(tiles.own, count):
+        if tiles.own != EVERY and processes.world() > 1:
             column_top_N, column_sum_N = _of_all(column_top_N, column_sum_N)
         ctx.tiles = tiles
         ctx.save_for_backward(image_ND, text_ND, scale, row_top_N, row_sum_N, column_top_N, column_sum_N)
