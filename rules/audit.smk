@@ -44,4 +44,5 @@ rule audit:
     message:
         "Auditing the gradients of {wildcards.cell}"
     shell:
-        "python -m hnclip.launch hnclip.audit {input.config:q} {input.audit:q} {params.folder:q} {output:q} > {log:q} 2>&1"
+        "exec python -m hnclip.launch hnclip.audit {input.config:q} {input.audit:q} {params.folder:q} {output:q}"
+        " > {log:q} 2>&1"

@@ -46,4 +46,4 @@ rule embed_captions:
     message:
         "Embedding the captions {wildcards.captions} with {wildcards.encoder}"
     shell:
-        "python -m hnclip.launch hnclip.embed_captions {input.encoder:q} {input.captions:q} {output:q} > {log:q} 2>&1"
+        "exec python -m hnclip.launch hnclip.embed_captions {input.encoder:q} {input.captions:q} {output:q} > {log:q} 2>&1"

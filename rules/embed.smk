@@ -59,8 +59,8 @@ rule embed:
     message:
         "Embedding {wildcards.benchmark}/{wildcards.split} with the frozen {wildcards.backbone}"
     shell:
-        "python -m hnclip.launch hnclip.embed {input.backbone:q} {input.split:q} {output.embeddings:q} {output.ranks:q}"
-        " > {log:q} 2>&1"
+        "exec python -m hnclip.launch hnclip.embed {input.backbone:q} {input.split:q}"
+        " {output.embeddings:q} {output.ranks:q} > {log:q} 2>&1"
 
 
 rule configure_embedded:
@@ -102,4 +102,4 @@ rule embed_cell:
     message:
         "Embedding {wildcards.benchmark} with {wildcards.cell}"
     shell:
-        "python -m hnclip.launch hnclip.embed_run {params.folder:q} {input.splits:q} {output:q} > {log:q} 2>&1"
+        "exec python -m hnclip.launch hnclip.embed_run {params.folder:q} {input.splits:q} {output:q} > {log:q} 2>&1"

@@ -44,4 +44,4 @@ rule evaluate:
     message:
         "Evaluating {wildcards.cell} on {wildcards.benchmark}"
     shell:
-        "python -m hnclip.launch hnclip.evaluate {params.folder:q} {input.target:q} {output:q} > {log:q} 2>&1"
+        "exec python -m hnclip.launch hnclip.evaluate {params.folder:q} {input.target:q} {output:q} > {log:q} 2>&1"

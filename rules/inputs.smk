@@ -98,7 +98,7 @@ rule segments:
     message:
         "Regions of {wildcards.benchmark}/{wildcards.split} by {wildcards.segments}"
     shell:
-        "python -m hnclip.launch hnclip.data.derive.segments {input.manifest:q} {input.entry:q}"
+        "exec python -m hnclip.launch hnclip.data.derive.segments {input.manifest:q} {input.entry:q}"
         " {output.data:q} {output.record:q} > {log:q} 2>&1"
 
 
@@ -123,7 +123,7 @@ rule segments_shard:
     message:
         "Regions of {wildcards.benchmark}/{wildcards.split} by {wildcards.segments}, {wildcards.shard} of {wildcards.shards}"
     shell:
-        "python -m hnclip.launch hnclip.data.derive.segments --shard {wildcards.shard} {wildcards.shards}"
+        "exec python -m hnclip.launch hnclip.data.derive.segments --shard {wildcards.shard} {wildcards.shards}"
         " {input.manifest:q} {input.entry:q} {output.data:q} {output.record:q} > {log:q} 2>&1"
 
 

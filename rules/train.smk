@@ -22,6 +22,7 @@ rule configure:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
 
 
+# exec: a signal to the whole job ends the shell at once; without one, Snakemake waits until the trainer has saved.
 rule train:
     input:
         config="results/{study}/runs/{cell}/config.json",
@@ -53,4 +54,4 @@ rule train:
     message:
         "Training {wildcards.cell}"
     shell:
-        "python -m hnclip.launch hnclip.train {input.config:q} {params.folder:q} > {log:q} 2>&1"
+        "exec python -m hnclip.launch hnclip.train {input.config:q} {params.folder:q} > {log:q} 2>&1"

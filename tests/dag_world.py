@@ -42,6 +42,7 @@ class Study:
         shutil.copy(ROOT / "config.yaml", folder)
         stub = folder / "stub.sh"
         stub.write_text(
+            'exec() { "$@"; }\n'
             'python() { if [ "$2" = hnclip.study ]; then command python "$@"; '
             'else shift; if [ "$1" = hnclip.launch ]; then shift; fi; '
             f"command python '{STUB}' \"$@\"; fi; }}\n"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -75,6 +76,13 @@ def recipe(folder: Path, **entries) -> list[str]:
     path = folder / "config.json"
     path.write_text(json.dumps({"recipe": {"threads": 3, **entries}}))
     return [str(path), str(folder)]
+
+
+def test_every_rule_that_asks_for_a_gpu_goes_through_the_launcher():
+    text = "\n".join(path.read_text() for path in sorted((SOURCE.parent / "rules").glob("*.smk")))
+    rules = [rule for rule in re.split(r"^rule ", text, flags=re.MULTILINE) if "gpu=" in rule]
+    launched = [rule.partition(":")[0] for rule in rules if '"exec python -m hnclip.launch hnclip.' in rule]
+    assert launched == [rule.partition(":")[0] for rule in rules] and "train" in launched
 
 
 def test_the_recipe_says_how_many_processes(tmp_path):

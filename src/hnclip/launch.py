@@ -19,6 +19,7 @@ TRAIN = "hnclip.train"
 # What stays of SLURM's variables for a step inside a step: the others are that step's own and would bind the new one.
 JOB = ("SLURM_CONF", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CLUSTER_NAME", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST")
 SECONDS = 60  # that torchrun leaves its processes to write a checkpoint, before it kills them
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # Snakemake sets them to the job's cores
 PR_SET_PDEATHSIG = 1
 
 
@@ -64,7 +65,7 @@ def command(module: str, arguments: list[str], processes: Processes, environ: Mu
         if int(environ.get("SLURM_NTASKS") or 1) > 1:  # the job's tasks, of which srun started none: this one is alone
             environ["SLURM_JOB_NAME"] = "interactive"  # by which Fabric is told so
         return plain
-    environ["OMP_NUM_THREADS"] = str(processes.threads)
+    environ.update(dict.fromkeys(THREADS, str(processes.threads)))
     environ.setdefault("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", str(SECONDS))
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes.gpus}"]
     return [sys.executable, *torchrun, "-m", "hnclip.launch", module, *arguments]
@@ -80,7 +81,7 @@ def _srun(processes: Processes, environ: MutableMapping[str, str]) -> list[str]:
         )
     for name in [name for name in environ if name.startswith(("SLURM_", "SRUN_")) and name not in JOB]:
         del environ[name]
-    environ["OMP_NUM_THREADS"] = str(processes.threads)
+    environ.update(dict.fromkeys(THREADS, str(processes.threads)))
     # A name of its own: Fabric takes steps called `bash` or `interactive` for one process. All the job's memory: the
     # outer step has it already.
     return [
