@@ -1,15 +1,21 @@
 """What a finished study cost, cell by cell: `python benchmarks/study_costs.py results/scenes`.
 
 Pair-visits, seconds of training and of evaluation from each run.json; what a job took beside them (importing packages,
-opening data, writing results) from Snakemake's benchmark files under logs/. Prints Markdown.
+opening data, writing results) from Snakemake's benchmark files under logs/. What other jobs take to start is measured
+anew: their commands' imports, in fresh processes. Prints Markdown.
 """
 
 import argparse
 import json
+import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pandas as pd
 
+ROOT = Path(__file__).parents[1]
 SHARED = ("prepare", "pixels", "tokens", "embed")  # rules whose files studies share
 
 
@@ -25,14 +31,29 @@ def cell_costs(study: Path, logs: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def other_jobs(logs: Path, study: str) -> pd.Series:
-    """Seconds of all jobs that are no training, by rule."""
-    rules = {}
+def other_jobs(logs: Path, study: str) -> pd.DataFrame:
+    """Seconds of all jobs that are no training, and how many there were, by rule."""
+    rows = []
     for path in logs.rglob("*.tsv"):
         rule = path.relative_to(logs).parts[0]
         if rule != "train" and (study in path.parts or path.stem == study or rule in SHARED):
-            rules[rule] = rules.get(rule, 0.0) + pd.read_csv(path, sep="\t")["s"].iloc[-1]
-    return pd.Series(rules).sort_values(ascending=False)
+            rows.append({"rule": rule, "s": pd.read_csv(path, sep="\t")["s"].iloc[-1]})
+    return pd.DataFrame(rows).groupby("rule")["s"].agg(["sum", "count"]).sort_values("sum", ascending=False)
+
+
+def starting(others: pd.DataFrame) -> float:
+    """Seconds in which these jobs only import: each command's imports in a fresh process, times its jobs."""
+    text = "\n".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    modules = dict(
+        re.findall(r"^ *rule (\w+):(?:(?!^ *rule ).)*?python -m (hnclip[\w.]*)", text, re.MULTILINE | re.DOTALL)
+    )
+    modules["prepare"] = "hnclip.data.prepare"  # its rules are named by benchmark
+    total = 0.0
+    for rule, (seconds, count) in others.iterrows():
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", f"import {modules[rule]}"], check=True)
+        total += min(seconds, count * (time.perf_counter() - start))
+    return total
 
 
 def markdown(frame: pd.DataFrame) -> str:
@@ -51,9 +72,10 @@ def main() -> None:
     total = cells[["train s", "evaluate s", "rest s"]].sum()
     print(f"\n{len(cells)} cells, {cells['pair-visits'].sum()} pair-visits; seconds of jobs, two of which run at once:")
     print(", ".join(f"{name} {seconds:.0f}" for name, seconds in total.items()))
-    print("other jobs: " + ", ".join(f"{rule} {seconds:.0f}" for rule, seconds in others.items()))
-    everything = total.sum() + others.sum()
+    print("other jobs: " + ", ".join(f"{rule} {seconds:.0f}" for rule, seconds in others["sum"].items()))
+    everything, started = total.sum() + others["sum"].sum(), starting(others)
     print(f"share of training jobs' rest in all jobs' seconds: {total['rest s'] / everything:.2f}")
+    print(f"with what other jobs take to start ({started:.0f} s): {(total['rest s'] + started) / everything:.2f}")
 
 
 if __name__ == "__main__":
