@@ -44,9 +44,8 @@ def other_jobs(logs: Path, study: str) -> pd.DataFrame:
 def starting(others: pd.DataFrame) -> float:
     """Seconds in which these jobs only import: each command's imports in a fresh process, times its jobs."""
     text = "\n".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
-    modules = dict(
-        re.findall(r"^ *rule (\w+):(?:(?!^ *rule ).)*?python -m (hnclip[\w.]*)", text, re.MULTILINE | re.DOTALL)
-    )
+    command = r"^ *rule (\w+):(?:(?!^ *rule ).)*?python -m (?:hnclip[.]launch )?(hnclip[\w.]*)"
+    modules = dict(re.findall(command, text, re.MULTILINE | re.DOTALL))
     modules["prepare"] = "hnclip.data.prepare"  # its rules are named by benchmark
     total = 0.0
     for rule, (seconds, count) in others.iterrows():
