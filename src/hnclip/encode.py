@@ -1,10 +1,10 @@
 """Embeddings of a whole split: every row once, in fp32, captions in order of length, without gradient.
 
-Several processes take turns at the batches that one would compute, so that every batch is computed as by one.
+Several processes take turns at the batches that one would compute, so that every batch is computed as by one. All take
+as many turns, since towers whose weights are split over processes run in all of them or in none.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -28,10 +28,12 @@ def encode_split(backbone: Backbone, split: Split, batch: int) -> tuple[torch.Te
     """Unit embeddings of the split's images [I, D] and captions [C, D], on the CPU, the same in every process."""
     device, images = backbone.mean.device, len(split.pixels)
     image_ID = torch.zeros(images, backbone.architecture["embed_dim"])
-    for start in _own_turns(range(0, images, batch)):
+    for counts, start in _turns(range(0, images, batch)):
         rows = np.arange(start, min(start + batch, images))
-        image_ID[rows] = backbone.image(split.image_batch(rows).to(device))[0].cpu()
-    text_CD = _texts(backbone, split.tokens, _own_turns(split.tokens.by_length(batch)))
+        image_ND = backbone.image(split.image_batch(rows).to(device))[0].cpu()
+        if counts:
+            image_ID[rows] = image_ND
+    text_CD = _texts(backbone, split.tokens, _turns(split.tokens.by_length(batch)))
     if processes.world() == 1:
         return image_ID, text_CD
     return processes.summed(image_ID.to(device)).cpu(), processes.summed(text_CD.to(device)).cpu()
@@ -40,17 +42,25 @@ def encode_split(backbone: Backbone, split: Split, batch: int) -> tuple[torch.Te
 @torch.no_grad()
 def encode_texts(backbone: Backbone, tokens: Tokens, batch: int) -> torch.Tensor:
     """Unit embeddings of texts [C, D], on the CPU; every process that calls it computes all."""
-    return _texts(backbone, tokens, tokens.by_length(batch))
+    return _texts(backbone, tokens, ((True, given) for given in tokens.by_length(batch)))
 
 
-def _own_turns(batches: Iterable[T]) -> Iterator[T]:
-    return islice(batches, processes.rank(), None, processes.world())
+def _turns(batches: Iterable[T]) -> Iterator[tuple[bool, T]]:
+    """This process's batches, each with True; the last of all with False where only others have one more."""
+    rank, world, number = processes.rank(), processes.world(), -1
+    for number, batch in enumerate(batches):
+        if number % world == rank:
+            yield True, batch
+    if 0 < (number + 1) % world <= rank:
+        yield False, batch
 
 
 def _texts(backbone: Backbone, tokens: Tokens, batches: Iterable) -> torch.Tensor:
     """Embeddings of the captions of these batches, zeros for all others, [C, D]."""
     device = backbone.mean.device
     text_CD = torch.zeros(len(tokens), backbone.architecture["embed_dim"])
-    for rows, ids_NT, length_N in batches:
-        text_CD[torch.from_numpy(rows)] = backbone.text(ids_NT.to(device), length_N.to(device))[0].cpu()
+    for counts, (rows, ids_NT, length_N) in batches:
+        text_ND = backbone.text(ids_NT.to(device), length_N.to(device))[0].cpu()
+        if counts:
+            text_CD[torch.from_numpy(rows)] = text_ND
     return text_CD
