@@ -48,18 +48,18 @@ def contrastive_terms():
                         yield f"{base} {boost} masked={masked} tile={tile} rows={count}", take, leaves
 
 
-def token_terms():
+def token_terms(count):
     """The terms of frameworks that compare tokens."""
-    patches, words, scale = made(COUNT, 3, 4), made(COUNT, 5, 4), torch.tensor(9.0, requires_grad=True)
-    length = torch.tensor([5, 2, 3, 1, 4, 5, 2])
-    yield "token term", lambda: token_term(patches, words, length, scale), (patches, words, scale)
-    yield "late", lambda: triplet_hardest(shared_similarity(patches, words), 0.2), (patches, words)
-    has_chunk, has_crop = (torch.arange(COUNT * k).view(COUNT, k) % 4 != 1 for k in (5, 3))
-    yield (
-        "chunks",
-        lambda: chunk_term(words, patches, has_chunk, has_crop, scale, tau=0.7, cap=100.0),
-        (words, patches, scale),
-    )
+    patches, words, scale = made(count, 3, 4), made(count, 5, 4), torch.tensor(9.0, requires_grad=True)
+    length = torch.tensor([5, 2, 3, 1, 4, 5, 2])[:count]
+    has_chunk, has_crop = (torch.arange(count * k).view(count, k) % 4 != 1 for k in (5, 3))
+    sharpness = {"tau": 0.7, "cap": 100.0}
+    for name, take in (
+        ("token term", lambda: token_term(patches, words, length, scale)),
+        ("late", lambda: triplet_hardest(shared_similarity(patches, words), 0.2)),
+        ("chunks", lambda: chunk_term(words, patches, has_chunk, has_crop, scale, **sharpness)),
+    ):
+        yield f"{name} rows={count}", take, (words, patches, scale)
 
 
 def alone(take, leaves):
@@ -73,7 +73,7 @@ def alone(take, leaves):
 
 
 def check_shared():
-    for name, take, leaves in (*contrastive_terms(), *token_terms()):
+    for name, take, leaves in (*contrastive_terms(), *token_terms(COUNT), *token_terms(1)):
         expected = alone(take, leaves)
         value = take()
         found = [value.detach(), *torch.autograd.grad(value, leaves, allow_unused=True)]
