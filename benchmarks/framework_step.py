@@ -44,8 +44,13 @@ def captions(length_N: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def make_batch(pairs: int) -> dict[str, torch.Tensor]:
     """Everything that a framework can read, of these many pairs; all have a crop and edges."""
     pixels, tokens = scenes(pairs, OBJECTS, SIZE)
-    batch = {"image": torch.from_numpy(pixels)}
-    batch["text"], batch["text_length"] = tokens.batch(np.arange(pairs))
+    return batch_of(torch.from_numpy(pixels), *tokens.batch(np.arange(pairs)))
+
+
+def batch_of(pixels: torch.Tensor, ids_NT: torch.Tensor, length_N: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The same of these pictures and captions of at least 64 tokens."""
+    pairs, size = len(pixels), pixels.shape[1]
+    batch = {"image": pixels, "text": ids_NT, "text_length": length_N}
     batch["crop"] = batch["image"].flip(2)
     batch["edge"], batch["edge_crops"] = (
         batch["image"][..., :1],
@@ -55,7 +60,7 @@ def make_batch(pairs: int) -> dict[str, torch.Tensor]:
         batch[f"{name}_text"], length_N = captions(torch.randint(15, 36, (pairs,)))
         batch[f"{name}_length" if name == "short" else f"{name}_text_length"] = length_N
     batch["filtered_text"], batch["filtered_length"] = captions((batch["text_length"] - 10).clamp_min(CHUNKS))
-    batch["crop_box"] = torch.tensor([[20.0, 30.0, 150.0, 170.0]]).repeat(pairs, 1)
+    batch["crop_box"] = (torch.tensor([[20.0, 30.0, 150.0, 170.0]]) / SIZE * size).repeat(pairs, 1)
     batch["image_box"] = batch["crop_box"].clone()
     batch["span"] = torch.tensor([[10, 35]]).repeat(pairs, 1)
     first_C = torch.arange(1, CHUNKS - 2)
