@@ -29,14 +29,14 @@ class Rows:
 
 def stepped(name: str, rows_ND: torch.Tensor) -> Rows:
     """Rows in whole steps. Raises ValueError naming the rows that are not finite; `name` says whose they are."""
-    found, lengths = torch.empty(rows_ND.shape), [torch.zeros(0, dtype=torch.float64)]
+    found, length_N = torch.empty(rows_ND.shape), torch.empty(len(rows_ND), dtype=torch.float64)
     for start in range(0, len(rows_ND), STEPPED):
-        rows = rows_ND[start : start + STEPPED].double()
-        lengths.append(rows.norm(dim=-1))
-        unit = torch.exp2(torch.ceil(torch.log2(lengths[-1].clamp_min(2.0**-60) / LONGEST)))
+        part = slice(start, start + STEPPED)
+        rows = rows_ND[part].double()
+        length_N[part] = rows.norm(dim=-1)
+        unit = torch.exp2(torch.ceil(torch.log2(length_N[part].clamp_min(2.0**-60) / LONGEST)))
         step = unit[:, None] * 2.0**-BITS
-        found[start : start + STEPPED] = (rows / step).round_() * step
-    length_N = torch.cat(lengths)
+        found[part] = (rows / step).round_() * step
     if bad := (~torch.isfinite(length_N)).nonzero().flatten().tolist():
         raise ValueError(f"embeddings that are not finite: {name} rows {bad[:20]} ({len(bad)} in all)")
     return Rows(found, length_N)
