@@ -1,8 +1,8 @@
 """The loss in tiles against the loss on the whole matrix: time in turn, and memory above the inputs.
 
 `python benchmarks/tiled_loss.py`: InfoNCE boosted by captions, forward and backward on unit rows of width 512. Each
-memory is the peak of a process of its own. `--growth` adds how both grow from 128 pairs to 65,536, the whole matrix
-where it fits.
+memory is the peak of a process of its own, the whole matrix's where it fits; `--grow 128 512 2048 8192 32768 65536`
+says how time and memory grow.
 """
 
 import argparse
@@ -21,7 +21,6 @@ from hnclip.losses.objective import contrastive
 
 WIDTH, SCALE = 512, 100.0
 WHOLE_UP_TO = 16_384  # pairs whose matrix is still held at once
-GROWTH = [128, 512, 2_048, 8_192, 32_768, 65_536]
 RESULT = "above the inputs"
 
 
@@ -49,7 +48,8 @@ def measure_one(rows: int, tile: int | None, boost: str) -> None:
     """Print the peak of this process above what it held with the inputs made, in MB, and the processor's seconds."""
     loss_of(16, 16 if tile else None, boost)()  # libraries take their memory
     take = loss_of(rows, tile, boost)
-    held, peak, done = resident(), [0], threading.Event()
+    held, done = resident(), threading.Event()
+    peak = [held]
 
     def watch() -> None:
         while not done.wait(0.002):
@@ -81,7 +81,7 @@ def compared(options: argparse.Namespace) -> None:
 
 def grown(options: argparse.Namespace) -> None:
     print(f"{'pairs':>8} {'tiles s':>9} {'tiles MB':>9} {'whole s':>9} {'whole MB':>9}")
-    for rows in options.growth or [options.rows, 32_768]:
+    for rows in options.grow:
         figures = [*reversed(apart(rows, options.tile, options.boost, options.threads))]
         if rows <= WHOLE_UP_TO:
             figures += reversed(apart(rows, None, options.boost, options.threads))
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=8_192, help="pairs of the comparison (default 8192)")
     parser.add_argument("--tile", type=int, default=256, help="rows of a tile (default 256)")
     parser.add_argument("--boost", default="captions", help="boost of strength 0.5, or none (default captions)")
-    parser.add_argument("--growth", action="store_const", const=GROWTH, help="pairs from 128 to 65536")
+    parser.add_argument("--grow", nargs="+", type=int, default=[8_192, 32_768], help="pairs (default 8192 32768)")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

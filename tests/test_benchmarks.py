@@ -21,6 +21,7 @@ RUNS = [
     ("chunk.py", ["--chunk", "1"], "memory, activations recomputed / kept"),
     ("pixel_cache.py", ["--photos", "2", "--epoch", "8"], "decoding / reading the cache"),
     ("ranks.py", ["--rows", "300", "--largest", "1000"], "same ranks: True"),
+    ("tiled_loss.py", ["--rows", "64", "--tile", "16", "--grow", "128"], "tiles / whole matrix"),
     ("plan_check.py", ["--frameworks", "goal", "lora"], "| lora |"),
 ]
 
