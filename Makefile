@@ -8,13 +8,14 @@ SNAKEMAKE := $(BIN)/python -m snakemake
 DEPENDENCIES := pyproject.toml envs/constraints.txt
 INSTALLED := $(VENV)/installed
 
-.PHONY: demo report test test-slow lint format smoke help
+.PHONY: demo report test test-slow test-slurm lint format smoke help
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       the default study: tables, figures and an HTML report (about ten minutes on two cores)"
 	@echo "make test       the tests (under three minutes)"
 	@echo "make test-slow  the tests that run whole studies"
+	@echo "make test-slurm the tests on a cluster: a SLURM of two nodes on this machine, installed by apt (root) and gone afterwards"
 	@echo "make smoke      every rule once, at the smallest sizes"
 	@echo "make lint       what format and lint tools say;  make format  lets them mend it"
 
@@ -42,6 +43,9 @@ test: $(INSTALLED)
 
 test-slow: $(INSTALLED)
 	@$(BIN)/python -m pytest -q -m slow
+
+test-slurm: $(INSTALLED)
+	@tests/slurm/run.sh $(BIN)/python -m pytest -q -m slurm -n 3 --dist loadfile tests/slurm
 
 smoke: $(INSTALLED)
 	@$(SNAKEMAKE) --configfile workflow/studies/smoke.yaml --quiet host reason

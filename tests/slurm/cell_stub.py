@@ -1,7 +1,7 @@
 """Stands in for hnclip's commands in jobs: a training does what `behaviour.json` has for its loss, and notes each try.
 
-hungry: takes more memory than a first try is given. late: a first try outlasts any time limit. fails: always. hangs: for
-ten minutes. Other commands make their outputs, empty, as in tests of the graph.
+hungry: takes more memory than a first try is given. late: a first try outlasts any time limit. fails: always. hangs:
+for ten minutes. Other commands make their outputs, empty, as in tests of the graph.
 """
 
 import json

@@ -156,8 +156,10 @@ CONF
     printf '#!/bin/sh\nSLURM_CONF=%q exec %q "$@"\n' "$dir/conf/slurm.conf" "$path" >"$dir/bin/$tool"
     chmod 755 "$dir/bin/$tool"
   done
+  # The nodes' names are no names of hosts, by which processes on several nodes would find the first of them.
   # shellcheck disable=SC2016  # $PATH is for the shell that evaluates it
-  printf 'export SLURM_CONF=%q\nexport PATH=%q:"$PATH"\n' "$dir/conf/slurm.conf" "$dir/bin" >"$dir/env"
+  printf 'export SLURM_CONF=%q\nexport PATH=%q:"$PATH"\nexport MASTER_ADDR=127.0.0.1\n' \
+    "$dir/conf/slurm.conf" "$dir/bin" >"$dir/env"
 }
 
 start_munge() {

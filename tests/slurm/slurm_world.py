@@ -10,14 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # Soon after a job's end its state is asked for; the plugin waits longer after every look that found no end.
-QUICK = ["--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1", "--latency-wait", "9"]
-    "--slurm-init-seconds-before-status-checks",
-    "1",
-    "--seconds-between-status-checks",
-    "1",
-    "--latency-wait",
-    "15",
-]
+QUICK = {"slurm-init-seconds-before-status-checks": 1, "seconds-between-status-checks": 1, "latency-wait": 9, "jobs": 8}
 
 
 class Folder:
@@ -30,6 +23,7 @@ class Folder:
         if stub is not None:
             functions = path / "functions.sh"
             functions.write_text(
+                'exec() { "$@"; }\n'
                 'python() { if [ "$2" = hnclip.study ]; then command python "$@"; else shift; '
                 f'[ "$1" != hnclip.launch ] || shift; command python \'{stub}\' "$@"; fi; }}\n'
             )
@@ -54,8 +48,8 @@ class Folder:
 
     def submit(self, overlays: list[Path], *options: str) -> subprocess.Popen:
         """A run with the profile for SLURM that has begun."""
-        profile = ["--workflow-profile", str(ROOT / "profiles/slurm"), "--jobs", "8", *QUICK]
-        return self.start(overlays, *profile, *options)
+        quick = [f"--{name}={value}" for name, value in QUICK.items()]
+        return self.start(overlays, "--workflow-profile", str(ROOT / "profiles/slurm"), *quick, *options)
 
     def cluster(self, overlays: list[Path], *options: str, fails: bool = False) -> str:
         """What Snakemake says of a run with the profile for SLURM."""
