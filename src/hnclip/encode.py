@@ -30,7 +30,7 @@ def encode_split(backbone: Backbone, split: Split, batch: int) -> tuple[torch.Te
     image_ID = torch.zeros(images, backbone.architecture["embed_dim"])
     for counts, start in _turns(range(0, images, batch)):
         rows = np.arange(start, min(start + batch, images))
-        image_ND = backbone.image(split.image_batch(rows).to(device))[0].cpu()
+        image_ND = backbone.image(split.image_batch(rows).to(device), states=0)[0].cpu()
         if counts:
             image_ID[rows] = image_ND
     text_CD = _texts(backbone, split.tokens, _turns(split.tokens.by_length(batch)))
@@ -60,7 +60,7 @@ def _texts(backbone: Backbone, tokens: Tokens, batches: Iterable) -> torch.Tenso
     device = backbone.mean.device
     text_CD = torch.zeros(len(tokens), backbone.architecture["embed_dim"])
     for counts, (rows, ids_NT, length_N) in batches:
-        text_ND = backbone.text(ids_NT.to(device), length_N.to(device))[0].cpu()
+        text_ND = backbone.text(ids_NT.to(device), length_N.to(device), states=0)[0].cpu()
         if counts:
             text_CD[torch.from_numpy(rows)] = text_ND
     return text_CD

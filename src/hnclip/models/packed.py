@@ -15,9 +15,9 @@ class Packed:
     def __init__(self, lengths: list[int], device: torch.device):
         self.lengths = lengths
         self.device = device
-        ends = list(accumulate(lengths))
-        self.tokens = ends[-1] if ends else 0
-        self.last_N = torch.tensor([end - 1 for end in ends], dtype=torch.long, device=device)
+        self.tokens = sum(lengths)
+        self.last_N = torch.tensor([end - 1 for end in accumulate(lengths)], dtype=torch.long, device=device)
+        self._places: dict[int, torch.Tensor] = {}
 
     def to(self, dtype: torch.dtype) -> "Packed":
         """Itself: there is nothing to cast, as there is in a mask."""
@@ -25,9 +25,17 @@ class Packed:
 
     def filled(self, rows: torch.Tensor, width: int) -> torch.Tensor:
         """Packed rows [tokens, ...] as [N, width, ...], with zeros behind each caption's end."""
-        places = torch.cat([torch.arange(n) + width * row for row, n in enumerate(self.lengths)]).to(rows.device)
         empty = rows.new_zeros(len(self.lengths) * width, *rows.shape[1:])
-        return empty.index_copy(0, places, rows).unflatten(0, (-1, width))
+        return empty.index_copy(0, self.places(width), rows).unflatten(0, (-1, width))
+
+    def places(self, width: int) -> torch.Tensor:
+        """Where each token lies among N * width padded ones, [tokens]; made once, as a copy to a GPU waits for it."""
+        if width not in self._places:
+            length_N = torch.tensor(self.lengths, dtype=torch.long)
+            before_N = torch.arange(len(length_N)) * width - (length_N.cumsum(0) - length_N)
+            places = torch.arange(self.tokens) + before_N.repeat_interleave(length_N)
+            self._places[width] = places.to(self.device)
+        return self._places[width]
 
     def mixed(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
         """Values after attention, shaped like `query`: [1, tokens, heads, width], or its last token of each caption.
@@ -49,13 +57,12 @@ class Packed:
 
     def padded(self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
         width = max(self.lengths)
-        length_N = torch.tensor(self.lengths, device=query.device)
-        real_NT = torch.arange(width, device=query.device) < length_N[:, None]
         key, value = (self.filled(rows[0], width) for rows in (key, value))
         if query.shape[1] != self.tokens:
-            return attention(query[0][:, None], key, value, seen=real_NT[:, None, None]).transpose(0, 1)
+            seen_NT = self.filled(torch.ones(self.tokens, dtype=torch.bool, device=self.device), width)
+            return attention(query[0][:, None], key, value, seen=seen_NT[:, None, None]).transpose(0, 1)
         mixed = attention(self.filled(query[0], width), key, value, causal=True)
-        return mixed.flatten(0, 1).index_select(0, real_NT.flatten().nonzero()[:, 0])[None]
+        return mixed.flatten(0, 1).index_select(0, self.places(width))[None]
 
 
 def attention(

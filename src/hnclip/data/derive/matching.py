@@ -24,12 +24,9 @@ class Embedder:
     @torch.no_grad()
     def crops(self, pixels: Sequence[np.ndarray]) -> np.ndarray:
         """Embeddings of pictures uint8 [size, size, 3], in batches."""
-        parts = [
-            self._backbone.image(torch.from_numpy(np.stack(pixels[start : start + BATCH])).to(device()), states=0)[
-                0
-            ].cpu()
-            for start in range(0, len(pixels), BATCH)
-        ]
+        starts = range(0, len(pixels), BATCH)
+        batches = (torch.from_numpy(np.stack(pixels[start : start + BATCH])).to(device()) for start in starts)
+        parts = [self._backbone.image(batch_NHWC, states=0)[0].cpu() for batch_NHWC in batches]
         return torch.cat(parts).numpy()
 
     def sentences(self, sentences: list[str]) -> np.ndarray:
