@@ -11,6 +11,8 @@ from hnclip.losses.factored import Factored
 from hnclip.losses.left_out import LEFT_OUT, same_words
 from hnclip.losses.own_rows import EVERY
 
+LEAST = -60.0  # beside a sum of 1 or more e^-60 is nothing in fp64 either; smaller powers slow a CPU down a hundredfold
+
 
 def tiled_info_nce(
     image_ND: torch.Tensor,
@@ -102,11 +104,10 @@ class _TiledInfoNce(torch.autograd.Function):
             if tiles.smoothing:
                 smoothed += torch.dot(tiles.evened(rows, even_N, room_QN).view(-1), logits_QN.view(-1))
             torch.amax(logits_QN, 1, out=row_top_N[rows])
-            torch.sub(logits_QN, row_top_N[rows, None], out=room_QN)
-            torch.sum(room_QN.exp_(), 1, out=row_sum_N[rows])
+            torch.sum(_powers(logits_QN, row_top_N[rows, None], room_QN), 1, out=row_sum_N[rows])
             top_N = torch.maximum(column_top_N, logits_QN.amax(0))
             column_sum_N *= (column_top_N - top_N).exp_()
-            column_sum_N += logits_QN.sub_(top_N).exp_().sum(0)
+            column_sum_N += _powers(logits_QN, top_N, logits_QN).sum(0)
             column_top_N = top_N
         if tiles.own != EVERY and processes.world() > 1:
             column_top_N, column_sum_N = _of_all(column_top_N, column_sum_N)
@@ -128,10 +129,8 @@ class _TiledInfoNce(torch.autograd.Function):
         to_scale = scale.new_zeros((), dtype=torch.float64)
         for rows, logits_QN in tiles.each(scale):
             error_QN, room_QN = error_memory_QN[: len(logits_QN)], spare_QN[: len(logits_QN)]
-            torch.sub(logits_QN, row_top_N[rows, None], out=error_QN)
-            error_QN.exp_().mul_(row_share_N[rows, None])
-            torch.sub(logits_QN, column_top_N, out=room_QN)
-            error_QN.addcmul_(room_QN.exp_(), column_share_N)
+            _powers(logits_QN, row_top_N[rows, None], error_QN).mul_(row_share_N[rows, None])
+            error_QN.addcmul_(_powers(logits_QN, column_top_N, room_QN), column_share_N)
             if tiles.smoothing:
                 error_QN -= tiles.evened(rows, even_N, room_QN)
             error_QN.diagonal(rows.start).sub_(2 * (1 - tiles.smoothing))
@@ -142,6 +141,11 @@ class _TiledInfoNce(torch.autograd.Function):
         factor = grad / (2 * count)
         to_scale = (factor * to_scale / scale).to(scale.dtype) if ctx.needs_input_grad[2] else None
         return to_image_ND.mul_(factor * scale), to_text_ND.mul_(factor * scale), to_scale, None
+
+
+def _powers(logits_QN: torch.Tensor, top: torch.Tensor, out_QN: torch.Tensor) -> torch.Tensor:
+    """e^(logits - top), at least e^LEAST, in place of `out_QN`."""
+    return torch.sub(logits_QN, top, out=out_QN).clamp_min_(LEAST).exp_()
 
 
 def _of_all(top_N: torch.Tensor, sum_N: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
