@@ -5,6 +5,6 @@ slurm=$(dirname "$(realpath "$0")")/local_slurm.sh
 state=$(mktemp -d /tmp/hnclip.XXXXXX)
 trap '"$slurm" wipe "$state/slurm"; rm -rf "$state"' EXIT
 "$slurm" install
-LOCAL_SLURM_CPUS=16 LOCAL_SLURM_MEM_MB=64000 "$slurm" start "$state/slurm"
+LOCAL_SLURM_CPUS=16 LOCAL_SLURM_MEM_MB=64000 LOCAL_SLURM_GPUS=4 "$slurm" start "$state/slurm"
 eval "$("$slurm" env "$state/slurm")"
 "$@"

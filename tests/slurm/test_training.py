@@ -52,6 +52,19 @@ def test_over_a_time_limit_a_training_ends_with_the_weights_of_an_undisturbed_on
 
 @pytest.mark.parametrize("framework", ["processes", "nodes"])
 def test_two_processes_train_as_one_does(folder, framework):
-    one, two = (load_file(run(folder, name) / "weights.safetensors") for name in ("one", framework))
+    one, two = (compared(load_file(run(folder, name) / "weights.safetensors")) for name in ("one", framework))
     assert one.keys() == two.keys()
     assert max(np.abs(one[name] - two[name]).max() for name in one) <= 1e-6
+    losses = [pd.read_parquet(run(folder, name) / "log.parquet")["loss"] for name in ("one", framework)]
+    pd.testing.assert_series_equal(*losses, rtol=1e-6)
+
+
+def compared(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The weights without the biases of keys: attention does not depend on them, and of a gradient that is rounding
+    alone AdamW makes a step like any other."""
+    kept = dict(weights)
+    for name in weights:
+        if name.endswith("in_proj_bias"):
+            query, _, value = np.split(weights[name], 3)
+            kept[name] = np.concatenate([query, value])
+    return kept
