@@ -79,7 +79,7 @@ def test_the_profile_for_slurm_is_read_and_asks_by_rule():
 @pytest.mark.slow
 def test_a_cell_on_several_nodes_asks_for_its_tasks(tmp_path):
     overlay = tmp_path / "nodes.yaml"
-    overlay.write_text("recipe: {gpus: 2, nodes: 3, threads: 4}\n")
+    overlay.write_text("run: [smoke_frameworks]\nrecipe: {gpus: 2, nodes: 3, threads: 4}\n")
     train = by_rule(dry_run("--workflow-profile", "profiles/slurm", "--configfile", SMOKE, str(overlay)))["train"]
     for asked in ("gpu=6", "nodes=3", "mpi=srun", "tasks=6", "tasks_per_gpu=0", "cpus_per_task=4"):
         assert asked in train

@@ -3,6 +3,7 @@
 set -euo pipefail
 slurm=$(dirname "$(realpath "$0")")/local_slurm.sh
 state=$(mktemp -d /tmp/hnclip.XXXXXX)
+chmod 755 "$state"  # munged wants its socket to be reachable
 trap '"$slurm" wipe "$state/slurm"; rm -rf "$state"' EXIT
 "$slurm" install
 LOCAL_SLURM_CPUS=16 LOCAL_SLURM_MEM_MB=64000 LOCAL_SLURM_GPUS=4 "$slurm" start "$state/slurm"
