@@ -17,6 +17,7 @@ from hnclip.losses.entry import LossEntry
 from hnclip.losses.objective import Tables, contrastive
 from hnclip.parts import Chunk
 from hnclip.processes import average_gradients, rank, summed
+from hnclip.sharded import whole
 from hnclip.store import read_json
 from hnclip.train import Trainer
 
@@ -39,6 +40,7 @@ LOSSES = {
 }
 TILES = {"captions": 3, "matched": 3, "infonce": 3}
 OF_OTHERS = ("infonce", "captions")  # the losses of frameworks other than longclip
+SHARDED = ("longclip", "finelip", "structxlip")
 BATCHES = (slice(0, 10), slice(10, 13))  # the last one has fewer rows than there are processes
 
 
@@ -55,14 +57,14 @@ def gradient(trainer: Trainer, images: np.ndarray) -> dict[str, torch.Tensor]:
     terms = trainer._backward(images, trainer._step_of(), 1.0)
     weights = {name: weight for name, weight in trainer.framework.named_parameters() if weight.requires_grad}
     average_gradients(weights.values())
-    found = {name: weight.grad.clone() for name, weight in weights.items() if weight.grad is not None}
+    found = {name: whole(weight.grad).clone() for name, weight in weights.items() if weight.grad is not None}
     trainer.optimiser.zero_grad()
     return found | {f"term {name}": torch.tensor(value) for name, value in terms.items()}
 
 
-def computed(kind: str, config: Path) -> dict[str, dict[str, torch.Tensor]]:
+def computed(kind: str, config: Path, strategy: str = "ddp") -> dict[str, dict[str, torch.Tensor]]:
     record = read_json(config)
-    record["recipe"] |= {"gpus": started_processes()}
+    record["recipe"] |= {"gpus": started_processes(), "strategy": strategy}
     trainer = Trainer(record, config.parent)
     trainer.framework.double()
     trainer.progress, trainer.deadline = Progress(epoch=1), Deadline()
@@ -73,7 +75,7 @@ def computed(kind: str, config: Path) -> dict[str, dict[str, torch.Tensor]]:
             known = tables(len(trainer.data.split.frame))
             trainer.contrastive = contrastive(entry, trainer.generator, known, tile)
             for chunk in (None, 2):
-                trainer.chunk = chunk and Chunk(chunk, trainer._weights())
+                trainer.chunk = chunk and Chunk(chunk)
                 for number, rows in enumerate(BATCHES):
                     key = f"{kind} {name} tile={tile} chunk={chunk} batch={number}"
                     found[key] = gradient(trainer, trainer.data.images[rows])
@@ -88,7 +90,10 @@ def main(cells: Path, out: Path) -> None:
     torch.Tensor.float = torch.Tensor.double
     found = {}
     for folder in sorted(cells.iterdir()):
-        found |= computed(folder.name, folder / "run" / "config.json")
+        config = folder / "run" / "config.json"
+        found |= computed(folder.name, config)
+        if folder.name in SHARDED and started_processes() > 1:
+            found |= {f"fsdp {key}": value for key, value in computed(folder.name, config, "fsdp").items()}
     if rank() == 0:
         torch.save(found, out)
 

@@ -25,6 +25,7 @@ LAYERS = [
         "checkpoint",
         "encode",
         "processes",
+        "sharded",
         "parts",
     },
     {"frameworks", "gradient_pair", "scored", "starter", "deadline", "devices", "training_data"},

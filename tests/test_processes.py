@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from world import entry_of, make_cell
 
 from hnclip.frameworks import names
@@ -58,18 +59,20 @@ def distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> fl
 @pytest.mark.parametrize("world", [2, 4])
 def test_several_processes_have_the_gradients_of_one(computed, world):
     one, several = computed[1], computed[world]
-    assert one.keys() == several.keys() and len(one) > 90
-    far = {key: distance(one[key], several[key]) for key in one if not key.endswith("ranks")}
+    assert {key.removeprefix("fsdp ") for key in several} == one.keys() and len(one) > 90
+    far = {key: distance(one[key.removeprefix("fsdp ")], several[key]) for key in several if "batch" in key}
     assert {key: value for key, value in far.items() if value > CLOSE} == {}
+    assert sum(key.startswith("fsdp ") for key in far) > 50
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [2, 4])
 def test_ranks_are_the_same_for_any_number_of_processes(computed, world):
     for kind in names():
-        one, several = computed[1][f"{kind} ranks"], computed[world][f"{kind} ranks"]
-        assert torch.equal(one["ranks"], several["ranks"])
-        assert torch.equal(several["of all processes"], world * several["ranks"])
+        for key in (f"{kind} ranks", f"fsdp {kind} ranks"):
+            several = computed[world].get(key, computed[world][f"{kind} ranks"])
+            assert torch.equal(computed[1][f"{kind} ranks"]["ranks"], several["ranks"])
+            assert torch.equal(several["of all processes"], world * several["ranks"])
 
 
 @pytest.mark.slow
@@ -80,3 +83,29 @@ def test_chunks_and_tiles_have_the_gradient_of_the_whole(computed):
     for key in parts:
         whole = key.replace("chunk=2", "chunk=None").replace("tile=3", "tile=None")
         assert distance(one[whole], one[key]) < CLOSE, key
+
+
+@pytest.mark.slow
+def test_processes_that_share_a_model_stop_in_time_and_go_on(tmp_path):
+    """A stand-in for squeue says once that the job's time is nearly over."""
+    recipe = {"gpus": 2, "strategy": "fsdp", "chunk": 2}
+    (tmp_path / "bin").mkdir()
+    squeue = tmp_path / "bin" / "squeue"
+    squeue.write_text("#!/bin/sh\necho 0:02\n")
+    squeue.chmod(0o755)
+    ending = {"SLURM_JOB_ID": "7", "PATH": f"{squeue.parent}:{os.environ['PATH']}"}
+
+    def launched(name: str, **more: str) -> subprocess.CompletedProcess:
+        config = tmp_path / name / "run" / "config.json"
+        if not config.exists():
+            make_cell(tmp_path / name, recipe=recipe)
+        command = [sys.executable, "-m", "hnclip.launch", "hnclip.train", str(config), str(config.parent)]
+        return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **more})
+
+    assert launched("straight").returncode == 0
+    stopped = launched("stopped", **ending)
+    assert stopped.returncode != 0 and stopped.stdout.count("stopped after optimiser step 1: the job's time limit") == 1
+    resumed = launched("stopped")
+    assert resumed.returncode == 0 and "resumed at optimiser step 1" in resumed.stdout
+    one, other = (load_file(tmp_path / name / "run" / "weights.safetensors") for name in ("straight", "stopped"))
+    assert one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from hnclip.processes import rank, say
+from hnclip.sharded import own_optimiser_state, own_state, whole_state
 from hnclip.store import write_whole
 
 
@@ -26,17 +28,21 @@ class Progress:
 def save_checkpoint(
     path: Path, origin: dict, progress: Progress, model: torch.nn.Module, optimiser: torch.optim.Optimizer, scaler: Any
 ) -> None:
-    """Weights, optimiser, random state, place in the data and log, in one file, with all that they follow from."""
+    """Weights, optimiser, random state, place in the data and log, in one file, with all that they follow from.
+
+    Written by the first process; all call it together where they share the model.
+    """
     record = {
         "origin": origin,
         "progress": asdict(progress),
-        "model": model.state_dict(),
-        "optimiser": optimiser.state_dict(),
+        "model": whole_state(model.state_dict()),
+        "optimiser": whole_state(optimiser.state_dict()),
         "scaler": scaler.state_dict() if scaler is not None else {},
         "random": torch.get_rng_state(),
         "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
     }
-    write_whole(path, lambda part: torch.save(record, part))
+    if rank() == 0:
+        write_whole(path, lambda part: torch.save(record, part))
 
 
 def load_checkpoint(
@@ -52,18 +58,18 @@ def load_checkpoint(
         record = torch.load(path, weights_only=True, map_location="cpu")
         other = [part for part in origin if record["origin"].get(part) != origin[part]]
     except (RuntimeError, KeyError, EOFError, ValueError, UnpicklingError) as error:
-        print(f"{path} cannot be read ({type(error).__name__}) and is not used: the run starts anew")
+        say(f"{path} cannot be read ({type(error).__name__}) and is not used: the run starts anew")
         return Progress()
     if other:
-        print(f"{path} was made with other {', '.join(other)} and is not used: the run starts anew")
+        say(f"{path} was made with other {', '.join(other)} and is not used: the run starts anew")
         return Progress()
-    model.load_state_dict(record["model"], strict=True)
-    optimiser.load_state_dict(record["optimiser"])
+    model.load_state_dict(own_state(record["model"], model), strict=True)
+    optimiser.load_state_dict(own_optimiser_state(record["optimiser"], optimiser))
     if scaler is not None and record["scaler"]:
         scaler.load_state_dict(record["scaler"])
     torch.set_rng_state(record["random"])
     if record["random_cuda"]:
         torch.cuda.set_rng_state_all(record["random_cuda"])
     progress = Progress(**record["progress"])
-    print(f"resumed at optimiser step {progress.step}, epoch {progress.epoch}")
+    say(f"resumed at optimiser step {progress.step}, epoch {progress.epoch}")
     return progress

@@ -79,10 +79,13 @@ def gathered(z: dict[str, torch.Tensor], rows: int) -> dict[str, torch.Tensor]:
 
 
 def average_gradients(weights: Iterable[torch.nn.Parameter]) -> None:
-    """Replace each gradient by its mean over the processes; a weight without one stays without."""
+    """Replace each gradient by its mean over the processes; a weight without one stays without.
+
+    Gradients of weights that processes share (DTensors) are means already.
+    """
     if world() == 1:
         return
-    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    gradients = [weight.grad for weight in weights if weight.grad is not None and not hasattr(weight, "full_tensor")]
     for bucket in _buckets(gradients):
         flat = torch.cat([gradient.flatten() for gradient in bucket])
         distributed.all_reduce(flat)

@@ -77,6 +77,10 @@ class Recipe:
             problems.append(f"unknown `strategy` {self.strategy!r}; known: {', '.join(STRATEGIES)}")
         if self.strategy == "fsdp" and self.processes == 1:
             problems.append("`strategy: fsdp` shares a model among processes: it needs `gpus` or `nodes` above 1")
+        if self.strategy == "fsdp" and self.chunk == 1:
+            problems.append("`strategy: fsdp` needs a `chunk` of at least 2, so that processes encode in step")
+        if self.strategy == "fsdp" and self.precision == "16-mixed":
+            problems.append("`strategy: fsdp` goes with precision 32-true or bf16-mixed, not 16-mixed")
         if self.scale_clamp is not None and not self.scale_clamp[0] < self.scale_clamp[1]:
             problems.append(f"`scale_clamp` must rise from its first to its second value, not {self.scale_clamp}")
         if problems:

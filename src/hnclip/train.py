@@ -37,6 +37,7 @@ from hnclip.processes import any_of, average_gradients, rank, say, world
 from hnclip.recipe import Recipe, lr_factor
 from hnclip.record import costs, noted, origin, resident_memory, run_record
 from hnclip.scored import line, scored
+from hnclip.sharded import apart, brought_together, clip_gradients, keep_whole, shard
 from hnclip.store import read_json, write_json, write_rows
 from hnclip.training_data import TrainingData
 
@@ -64,15 +65,18 @@ class Trainer:
         self.validation = config["data"]["validation"] and open_split(config["data"]["validation"])
         self.tests = [open_split(record) for record in config["data"]["test"]]
         self.framework = self._framework()
-        groups = [{"peak_lr": group["lr"], **group} for group in self.framework.parameter_groups(self.recipe.lr)]
+        if self.recipe.strategy == "fsdp":
+            shard(self.framework, self.fabric.device)
+        groups = apart({"peak_lr": group["lr"], **group} for group in self.framework.parameter_groups(self.recipe.lr))
         optimiser = torch.optim.AdamW(
-            groups, weight_decay=self.recipe.weight_decay, betas=tuple(self.recipe.betas), fused=True
+            list(groups), weight_decay=self.recipe.weight_decay, betas=tuple(self.recipe.betas), fused=True
         )
         self.model, self.optimiser = self.fabric.setup(self.framework, optimiser)
         self.costs = costs(self.optimiser, baseline, config)
         self.scaler = getattr(self.fabric._precision, "scaler", None)
         self.generator = torch.Generator(device=self.fabric.device)
-        self.chunk = self.recipe.chunk and Chunk(self.recipe.chunk, self._weights())
+        apart_or_in_step = self._weights() if self.recipe.strategy == "ddp" else ()
+        self.chunk = self.recipe.chunk and Chunk(self.recipe.chunk, apart_or_in_step)
         self.contrastive = self._contrastive(self.loss)
 
     def _framework(self) -> Framework:
@@ -108,6 +112,7 @@ class Trainer:
             record = {"warnings": list(self.said)} | run_record(
                 self.origin, self.fabric.device, self.progress, [self.data.split, *self._evaluated()]
             )
+            keep_whole(self.framework)
             if rank() == 0:
                 self._write(ranks, record)
                 checkpoint.unlink(missing_ok=True)
@@ -154,7 +159,7 @@ class Trainer:
     def _end_epoch(self, checkpoint: Path, steps: int) -> pd.DataFrame:
         """Evaluate and go to the next epoch; a SIGTERM meanwhile leaves a checkpoint before the evaluation."""
         started = time.perf_counter()
-        self.deadline.at_once = rank() == 0
+        self.deadline.at_once = rank() == 0 and self.recipe.strategy == "ddp"
         try:
             ranks = self._evaluate(last=self.progress.step == steps)
         except Stopped:
@@ -235,9 +240,12 @@ class Trainer:
         """Bound the gradient's norm once an optimiser step; under fp16 the scaler skips a step that is not finite."""
         if self.recipe.clip_norm is None:
             return
-        norm = self.fabric.clip_gradients(
-            self.model, self.optimiser, max_norm=self.recipe.clip_norm, error_if_nonfinite=False
-        )
+        if self.recipe.strategy == "fsdp":
+            norm = clip_gradients(self._weights(), self.recipe.clip_norm)
+        else:
+            norm = self.fabric.clip_gradients(
+                self.model, self.optimiser, max_norm=self.recipe.clip_norm, error_if_nonfinite=False
+            )
         if self.scaler is None and not torch.isfinite(norm):
             self._stop("the gradient is not finite", np.concatenate(batches))
 
@@ -267,7 +275,8 @@ class Trainer:
         found, rows = [], []
         for split in self._evaluated():
             further = last and split is not self.validation
-            score, ranks = scored(self.framework, split, self.recipe.eval_batch, further)
+            with brought_together(self.framework):
+                score, ranks = scored(self.framework, split, self.recipe.eval_batch, further)
             rows.append({"kind": "eval", "epoch": self.progress.epoch, **score})
             say(line(self.progress.epoch, score))
             found += ranks if split is not self.validation else []
@@ -276,7 +285,7 @@ class Trainer:
         return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
     def _save(self, path: Path) -> None:
-        if rank() == 0:
+        if rank() == 0 or self.recipe.strategy == "fsdp":
             save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
 
     def _write(self, ranks: pd.DataFrame, record: dict[str, Any]) -> None:
