@@ -41,7 +41,7 @@ cmd_install() {
     trap 'rm -f /usr/sbin/policy-rc.d' EXIT
   fi
   apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 pid_of() { # NAME [PROGRAM] -> its pid, if it is alive and still that program
