@@ -18,7 +18,12 @@ def test_turns_add_up_to_what_one_process_encodes(tmp_path, monkeypatch, world):
     called = []
     for name in ("image", "text"):
         tower = getattr(backbone, name)
-        monkeypatch.setattr(backbone, name, lambda *given, name=name, tower=tower: called.append(name) or tower(*given))
+
+        def counted(*given, name=name, tower=tower, **named):
+            called.append(name)
+            return tower(*given, **named)
+
+        monkeypatch.setattr(backbone, name, counted)
     monkeypatch.setattr(processes, "world", lambda: world)
     shares, turns = [], []
     for rank in range(world):
