@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from world import make_cell
 
 from hnclip import deadline, train
-from hnclip.deadline import Deadline, seconds_left
+from hnclip.deadline import Deadline, Stopped, seconds_left
 from hnclip.train import GOES_ON, Trainer
 
 RECIPE = {"checkpoint_every": 1000}
@@ -70,6 +70,47 @@ def test_sigterm_in_an_evaluation_ends_at_once(tmp_path, straight, terminated, e
     ends_alike(run, straight)
 
 
+def test_a_second_sigterm_does_not_end_the_saving_that_the_first_asked_for(tmp_path, straight, terminated, monkeypatch):
+    """SLURM signals all processes of a job, and torchrun hands on what it got."""
+    save, sent = Trainer._save, []
+
+    def signalled(trainer, path):
+        if not sent:
+            sent.append(os.kill(os.getpid(), signal.SIGTERM))
+        save(trainer, path)
+
+    monkeypatch.setattr(Trainer, "_save", signalled)
+    run, step = terminated(tmp_path, "_evaluate", lambda trainer: trainer.progress.epoch == 0)
+    assert step == 3
+    ends_alike(run, straight)
+
+
+def test_sigterm_when_an_evaluation_is_nearly_over_logs_it_once(tmp_path, straight, monkeypatch):
+    config, run = make_cell(tmp_path, recipe=RECIPE)
+    whole = Trainer._evaluate
+
+    def nearly_over(trainer, last):
+        ranks = whole(trainer, last)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return ranks
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trainer, "_evaluate", nearly_over)
+        with pytest.raises(SystemExit):
+            train.main(config, run)
+    train.main(config, run)
+    ends_alike(run, straight)
+
+
+def test_a_sigterm_before_what_may_be_interrupted_stops_it_too():
+    with Deadline() as limit:
+        os.kill(os.getpid(), signal.SIGTERM)
+        with limit.interruptible(False):
+            pass
+        with pytest.raises(Stopped), limit.interruptible():
+            pytest.fail("it has begun")
+
+
 def test_the_way_of_sigterm_is_given_back(straight):
     before = signal.getsignal(signal.SIGTERM)
     with Deadline():
@@ -120,6 +161,15 @@ def test_a_limit_that_was_raised_is_looked_up_again(squeue):
     assert limit.reason(evaluates=False) == "the job's time limit"
     squeue.write_text("1-00:00:00\n")
     assert limit.reason(evaluates=False) is None
+
+
+def test_a_squeue_that_fails_once_does_not_lift_the_limit(squeue, capsys):
+    squeue.write_text("1:00\n")
+    limit = Deadline()
+    limit.took("step", 20.0)
+    squeue.unlink()
+    assert limit.reason(evaluates=False) == "the job's time limit"
+    assert capsys.readouterr().out == ""
 
 
 def test_what_comes_next_decides_how_much_time_is_needed(squeue):

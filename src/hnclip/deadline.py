@@ -5,6 +5,8 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 
 MARGIN = 30.0  # seconds left to write what is written once more and to leave
@@ -25,6 +27,7 @@ class Deadline:
     def __init__(self) -> None:
         self.signalled = False
         self.at_once = False
+        self.ends: float | None = None
         self.ends = self._job_ends()
         self.longest = {"step": 0.0, "save": 0.0, "evaluation": 0.0}
 
@@ -37,9 +40,23 @@ class Deadline:
     ) -> None:
         signal.signal(signal.SIGTERM, self.before)
 
+    @contextmanager
+    def interruptible(self, allowed: bool = True) -> Iterator[None]:
+        """Within it the first SIGTERM raises Stopped at once, even one that came before; unless not `allowed`."""
+        self.at_once = allowed
+        try:
+            self._stop_at_once()
+            yield
+        finally:
+            self.at_once = False
+
     def _take(self, number: int, frame: FrameType | None) -> None:
         self.signalled = True
-        if self.at_once:
+        self._stop_at_once()
+
+    def _stop_at_once(self) -> None:
+        if self.at_once and self.signalled:
+            self.at_once = False  # SLURM and torchrun each send one: the second must not end what the first has begun
             raise Stopped("SIGTERM")
 
     def took(self, what: str, seconds: float) -> None:
@@ -60,7 +77,10 @@ class Deadline:
         return self.ends is not None and time.monotonic() + needed > self.ends
 
     def _job_ends(self) -> float | None:
-        """When SLURM will end this job, by the clock that never jumps; None outside SLURM and without a limit."""
+        """When SLURM will end this job, by the clock that never jumps; None outside SLURM and without a limit.
+
+        Where SLURM does not answer, what it said before.
+        """
         job = os.environ.get("SLURM_JOB_ID")
         if job is None:
             return None
@@ -68,8 +88,9 @@ class Deadline:
         try:
             answer = subprocess.run(command, capture_output=True, text=True, timeout=LOOK, check=True).stdout
         except (OSError, subprocess.SubprocessError) as error:
-            print(f"the job's time limit is not known and not waited for: {error}", flush=True)
-            return None
+            if self.ends is None:
+                print(f"the job's time limit is not known and not waited for: {error}", flush=True)
+            return self.ends
         left = seconds_left(answer.strip())
         return None if left is None else time.monotonic() + left
 

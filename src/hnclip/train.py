@@ -158,15 +158,14 @@ class Trainer:
 
     def _end_epoch(self, checkpoint: Path, steps: int) -> pd.DataFrame:
         """Evaluate and go to the next epoch; a SIGTERM meanwhile leaves a checkpoint before the evaluation."""
-        started = time.perf_counter()
-        self.deadline.at_once = rank() == 0 and self.recipe.strategy == "ddp"
+        started, logged = time.perf_counter(), len(self.progress.rows)
         try:
-            ranks = self._evaluate(last=self.progress.step == steps)
+            with self.deadline.interruptible(rank() == 0 and self.recipe.strategy == "ddp"):
+                ranks = self._evaluate(last=self.progress.step == steps)
         except Stopped:
+            del self.progress.rows[logged:]  # they are logged by the evaluation that is then made whole
             self._save(checkpoint)
             raise
-        finally:
-            self.deadline.at_once = False
         self.deadline.took("evaluation", time.perf_counter() - started)
         self.progress.epoch += 1
         self.progress.step_of_epoch = 0
