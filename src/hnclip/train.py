@@ -242,9 +242,9 @@ class Trainer:
         if self.recipe.strategy == "fsdp":
             norm = clip_gradients(self._weights(), self.recipe.clip_norm)
         else:
-            norm = self.fabric.clip_gradients(
-                self.model, self.optimiser, max_norm=self.recipe.clip_norm, error_if_nonfinite=False
-            )
+            if self.scaler is not None:  # not by Fabric, whose clip_gradients refuses fused optimisers
+                self.scaler.unscale_(self.optimiser.optimizer)
+            norm = torch.nn.utils.clip_grad_norm_(self._weights(), self.recipe.clip_norm)
         if self.scaler is None and not torch.isfinite(norm):
             self._stop("the gradient is not finite", np.concatenate(batches))
 
