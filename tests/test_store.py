@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from hnclip.store import read_json, write_rows, write_whole
+from hnclip.store import read_json, remove_unfinished, write_rows, write_whole
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
@@ -17,6 +17,15 @@ def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
     with pytest.raises(RuntimeError):
         write_whole(path, fail)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path):
+    path = tmp_path / "check[1].pt"
+    kept = [path, tmp_path / ".other.pt.node.7.part", tmp_path / ".check1.pt.node.7.part"]
+    for file in [*kept, tmp_path / ".check[1].pt.node.7.part", tmp_path / ".check[1].pt.other.node.123.part"]:
+        file.write_bytes(b"half")
+    remove_unfinished(path)
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
 
 
 def test_rows_may_have_different_keys(tmp_path):

@@ -109,6 +109,14 @@ def test_a_run_killed_before_its_results_are_written_writes_them(tmp_path, monke
 LONGER = {"epochs": 12, "checkpoint_every": 1}
 
 
+def test_what_a_run_killed_while_it_was_writing_left_is_removed(tmp_path):
+    config, run = make_cell(tmp_path, recipe={"epochs": 1})
+    for name in (".checkpoint.pt.node.7.part", ".weights.safetensors.node.7.part"):
+        (run / name).write_bytes(b"half")
+    train.main(config, run)
+    assert list(run.glob(".*")) == [] and (run / "weights.safetensors").exists()
+
+
 @pytest.mark.slow
 def test_a_run_killed_by_the_system_resumes_bit_identically(tmp_path):
     config, run = make_cell(tmp_path / "killed", recipe=LONGER)

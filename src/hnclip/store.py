@@ -1,5 +1,6 @@
 """Whole-file writes: a reader finds the complete file or none."""
 
+import glob
 import json
 import os
 from collections.abc import Callable
@@ -17,6 +18,12 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         write(part)
         part.replace(path)
     finally:
+        part.unlink(missing_ok=True)
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove what writers of this file left that were killed; for whoever alone writes it, before the first time."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         part.unlink(missing_ok=True)
 
 

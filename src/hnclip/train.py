@@ -38,10 +38,11 @@ from hnclip.recipe import Recipe, lr_factor
 from hnclip.record import costs, noted, origin, resident_memory, run_record
 from hnclip.scored import line, scored
 from hnclip.sharded import apart, brought_together, clip_gradients, keep_whole, shard
-from hnclip.store import read_json, write_json, write_rows
+from hnclip.store import read_json, remove_unfinished, write_json, write_rows
 from hnclip.training_data import TrainingData
 
 PARTS = ("cell", "seed", "fraction", "backbone", "framework", "loss", "recipe", "data")
+WEIGHTS = "weights.safetensors"
 GOES_ON = 75  # exit status of a training that stopped early and goes on when it is started again (EX_TEMPFAIL)
 
 
@@ -106,6 +107,9 @@ class Trainer:
         Raises Stopped where the time limit or SIGTERM comes first; a checkpoint is written then.
         """
         checkpoint = self.folder / "checkpoint.pt"
+        if rank() == 0:
+            remove_unfinished(checkpoint)
+            remove_unfinished(self.folder / WEIGHTS)
         with noted() as self.said, Deadline() as self.deadline:
             self.progress = load_checkpoint(checkpoint, self.origin, self.framework, self.optimiser, self.scaler)
             ranks = self._train(checkpoint)
@@ -289,7 +293,7 @@ class Trainer:
 
     def _write(self, ranks: pd.DataFrame, record: dict[str, Any]) -> None:
         save_backbone(
-            self.folder / "weights.safetensors",
+            self.folder / WEIGHTS,
             self.framework.trained_backbone(),
             {"cell": self.config["cell"]},
             extra=self.framework.extra_weights(),
