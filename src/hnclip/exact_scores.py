@@ -32,11 +32,10 @@ def stepped(name: str, rows_ND: torch.Tensor) -> Rows:
     found, length_N = torch.empty(rows_ND.shape), torch.empty(len(rows_ND), dtype=torch.float64)
     for start in range(0, len(rows_ND), STEPPED):
         part = slice(start, start + STEPPED)
-        rows = rows_ND[part].double()
-        length_N[part] = rows.norm(dim=-1)
+        length_N[part] = rows_ND[part].double().norm(dim=-1)
         unit = torch.exp2(torch.ceil(torch.log2(length_N[part].clamp_min(2.0**-60) / LONGEST)))
-        step = unit[:, None] * 2.0**-BITS
-        found[part] = (rows / step).round_() * step
+        step = (unit[:, None] * 2.0**-BITS).float()  # a power of two: products with it and its inverse are exact
+        torch.mul(rows_ND[part].float(), 1 / step, out=found[part]).round_().mul_(step)
     if bad := (~torch.isfinite(length_N)).nonzero().flatten().tolist():
         raise ValueError(f"embeddings that are not finite: {name} rows {bad[:20]} ({len(bad)} in all)")
     return Rows(found, length_N)

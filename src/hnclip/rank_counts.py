@@ -14,9 +14,9 @@ from hnclip import processes
 from hnclip.exact_scores import Rows, margin, of_block, of_pairs, stepped
 
 BLOCK = {"cpu": 1024, "cuda": 8192}  # rows and columns of scores that are computed at once
-STRIP = {"cpu": 64, "cuda": 8192}  # rows of a block that are counted at once: on a CPU they stay in its cache
+STRIP = {"cpu": 128, "cuda": 8192}  # rows of a block counted at once, whole groups: on a CPU they stay in its cache
 CLOSE = 0.02  # share of close scores from which a whole block is computed exactly
-GROUP = 64  # scores that are looked through at once for close ones
+GROUP = 64  # scores of a row or of a column that are counted together, and looked through if a close one is there
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def both_ranks(
     above = torch.zeros(len(image) + len(text), dtype=torch.int64, device=device)
     above_I, above_C = above.split([len(image), len(text)])
     own = processes.share(len(image), processes.rank(), processes.world())
-    score_BB = torch.empty(block * block, device=device)
+    score_BB = torch.empty(_padded(block), _padded(block), device=device)
     for rows in _slices(own.start, own.stop, block):
         mine = image.rows_ND[rows].to(device), by_image.part(rows, device)
         for columns in _slices(0, len(text), block):
@@ -96,55 +96,60 @@ def _count(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """How many scores of a block are at least the best of their row [I], and of their column [C]."""
     images, captions = len(image_ID), len(text_CD)
-    score_IC = score_BB[: images * captions].view(images, captions)
+    score_IC = score_BB[:images, :captions]
     torch.mm(image_ID, text_CD.T, out=score_IC)
-    above_I, above_C, close = _surely_above(score_IC, by_image, by_caption)
-    rows, columns = close // captions, close % captions
-    if len(close) > CLOSE * score_IC.numel():
+    (low_IG, high_IG), (low_GC, high_GC) = _compared(score_IC, by_image, by_caption)
+    close_IG, close_CG = low_IG - high_IG, (low_GC - high_GC).T
+    if close_IG.sum() + close_CG.sum() > CLOSE * score_IC.numel():
         score_IC = of_block(image_ID, text_CD)
         return (score_IC >= by_image.score_N[:, None]).sum(1), (score_IC >= by_caption.score_N).sum(0)
-    exact, rough = of_pairs(image_ID, text_CD, rows, columns), score_IC[rows, columns]
-    more_rows = rows[(exact >= by_image.score_N[rows]) & (rough <= by_image.high_N[rows])]
-    more_columns = columns[(exact >= by_caption.score_N[columns]) & (rough <= by_caption.high_N[columns])]
-    return (
-        above_I.long() + torch.bincount(more_rows, minlength=images),
-        above_C.long() + torch.bincount(more_columns, minlength=captions),
-    )
+    more_I = _close_above(score_BB, close_IG, by_image, image_ID, text_CD)
+    more_C = _close_above(score_BB.T, close_CG, by_caption, text_CD, image_ID)
+    return high_IG.sum(1).long() + more_I, high_GC.sum(0).long() + more_C
 
 
-def _surely_above(
-    score_IC: torch.Tensor, by_image: Best, by_caption: Best
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Scores above `high_N` of their row [I] and of their column [C], and places in the block of all close ones.
+def _compared(score_IC: torch.Tensor, by_image: Best, by_caption: Best) -> tuple[torch.Tensor, torch.Tensor]:
+    """How many scores are at least `low_N`, and above `high_N`: of each row in groups of columns, fp32 [2, I, groups],
+    and of each column in groups of rows, [2, groups, C].
 
     Comparisons are written as 0 and 1 in fp32: these are computed and summed several times as fast as booleans.
     """
     images, captions = score_IC.shape
-    strip = min(images, STRIP.get(score_IC.device.type, STRIP["cpu"]))
-    above_I, above_C = score_IC.new_empty(images), score_IC.new_zeros(captions)
-    buffers = score_IC.new_empty(2, -(-strip * captions // GROUP) * GROUP)
-    places = []
-    for rows in _slices(0, images, strip):
+    strip = min(STRIP.get(score_IC.device.type, STRIP["cpu"]), _padded(images))
+    true_SC = score_IC.new_zeros(strip, _padded(captions))
+    of_rows, of_columns = true_SC.unflatten(1, (-1, GROUP)), true_SC.unflatten(0, (-1, GROUP))
+    rows_2IG = score_IC.new_empty(2, -(-images // strip) * strip, of_rows.shape[1])
+    columns_2GC = score_IC.new_empty(2, rows_2IG.shape[1] // GROUP, true_SC.shape[1])
+    for start in range(0, images, strip):
+        rows, groups = slice(start, start + strip), slice(start // GROUP, (start + strip) // GROUP)
         score_SC = score_IC[rows]
-        above_SC, close_SC = (buffer[: score_SC.numel()].view(score_SC.shape) for buffer in buffers)
-        torch.ge(score_SC, by_image.low_N[rows, None], out=close_SC)
-        torch.gt(score_SC, by_image.high_N[rows, None], out=above_SC)
-        torch.sum(above_SC, 1, out=above_I[rows])
-        close_SC -= above_SC
-        torch.gt(score_SC, by_caption.high_N, out=above_SC)
-        above_C += above_SC.sum(0)
-        close_SC -= above_SC
-        torch.ge(score_SC, by_caption.low_N, out=above_SC)
-        close_SC += above_SC
-        places.append(rows.start * captions + _places(buffers[1], score_SC.numel()))
-    return above_I, above_C, torch.cat(places)
+        true_SC[len(score_SC) :] = 0
+        out = true_SC[: len(score_SC), :captions]
+        for bound, compare in enumerate((torch.ge, torch.gt)):
+            of_image, of_caption = ((by.low_N, by.high_N)[bound] for by in (by_image, by_caption))
+            compare(score_SC, of_image[rows, None], out=out)
+            torch.sum(of_rows, 2, out=rows_2IG[bound, rows])
+            compare(score_SC, of_caption, out=out)
+            torch.sum(of_columns, 1, out=columns_2GC[bound, groups])
+    return rows_2IG[:, :images], columns_2GC[:, :, :captions]
 
 
-def _places(flat: torch.Tensor, size: int) -> torch.Tensor:
-    """Where the first `size` values are not zero; few are, so groups are looked through first."""
-    groups = flat[: -(-size // GROUP) * GROUP]
-    groups[size:] = 0
-    groups = groups.view(-1, GROUP)
-    hit = groups.sum(1).nonzero().flatten()
-    group, place = groups[hit].nonzero(as_tuple=True)
-    return hit[group] * GROUP + place
+def _padded(count: int) -> int:
+    return -(-count // GROUP) * GROUP
+
+
+def _close_above(
+    score_BB: torch.Tensor, close_QG: torch.Tensor, best: Best, query_QD: torch.Tensor, gallery_GD: torch.Tensor
+) -> torch.Tensor:
+    """How many close scores are at least the best of their query once they are exact, int64 [Q].
+
+    `close_QG` says how many there are in each group; rows of `score_BB` are queries, and it is padded to whole groups.
+    """
+    query, group = close_QG.nonzero(as_tuple=True)
+    score = score_BB.unflatten(1, (-1, GROUP))[query, group]
+    hit, place = ((score >= best.low_N[query, None]) & (score <= best.high_N[query, None])).nonzero(as_tuple=True)
+    query, place = query[hit], group[hit] * GROUP + place
+    there = place < len(gallery_GD)
+    query, place = query[there], place[there]
+    above = of_pairs(query_QD, gallery_GD, query, place) >= best.score_N[query]
+    return torch.bincount(query[above], minlength=len(query_QD))
