@@ -26,7 +26,7 @@ def counted(kind: str, model: Towers, batch: dict[str, torch.Tensor]) -> tuple[f
     """Operations of a step, and seconds that its memory traffic takes, AdamW's included."""
     pairs, caption = len(batch["image"]), batch["text_length"].float().mean().item()
     work = workload({"kind": kind, "inputs": INPUTS}, caption)
-    operations = pairs * training(work, model, pairs, 248, chunked=False)
+    operations = pairs * training(work, model, pairs, 248)
     moved = pairs * traffic(work, model, False, pairs) + ADAMW * trained(work, model)
     return operations, moved / (1e9 * DEVICES["cpu"].bandwidth)
 

@@ -81,7 +81,7 @@ def test_a_steps_operations_are_those_that_torch_counts(framework, batch):
     kind, model = framework
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         losses(model, batch).backward()
-    counted = PAIRS * training(work_of(kind), towers(BACKBONE), PAIRS, 248, chunked=False)
+    counted = PAIRS * training(work_of(kind), towers(BACKBONE), PAIRS, 248)
     assert counted == pytest.approx(counter.get_total_flops(), rel=0.08)
 
 
@@ -98,7 +98,7 @@ def test_a_passes_kept_bytes_are_those_that_torch_saves(framework, batch):
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         model(batch)
-    counted = PAIRS * kept(work_of(kind), towers(BACKBONE), list(work_of(kind).texts), mixed=False)
+    counted = PAIRS * kept(work_of(kind), towers(BACKBONE), mixed=False)
     assert counted == pytest.approx(sum(storage.nbytes() for storage in saved.values()), rel=0.15)
 
 

@@ -23,10 +23,11 @@ def cells_table(made: dict[str, Any], summary: bool) -> Table:
     """One row a cell, or with `summary` one for the cells that cost the same."""
     table = Table(title=f"study {made['study']}: {len(made['cells'])} cells")
     table.add_column("cell", overflow="fold")
-    for name in ("cells", "pairs", "steps", "PFLOP", "GPU-h", "evaluation GPU-h", "peak GB", "weights GB"):
+    for name in ("cells", "pairs", "steps", "PFLOP", "GPU-h", "evaluation GPU-h", "hours", "peak GB", "weights GB"):
         table.add_column(name, justify="right")
     for names, cost in _rows(made["cells"], summary):
-        hours = (cost["seconds"] / 3600, cost["eval_seconds"] / 3600)
+        hours = [cost["seconds"] / 3600, cost["eval_seconds"] / 3600]
+        hours.append(sum(hours) / cost["processes"])
         table.add_row(
             names[0] if len(names) == 1 else f"{names[0]} ...",
             str(len(names)),
@@ -76,7 +77,7 @@ def show(made: dict[str, Any], summary: bool, name: str) -> None:
         highlight=False,
     )
     if made["peak"] > speed["memory"] * GB:
-        console.print("A cell needs more memory than this device has: give its framework a smaller `chunk`.")
+        console.print("A cell needs more memory than this device has: lower `chunk`, or see docs/large_batches.md.")
     for split in made["sizes"]:
         pairs, tokens = f"{split['pairs']:,} pairs", f"{split['tokens']:.0f} tokens a caption"
         console.print(f"{split['split']}: {pairs} ({split['known']}), {tokens}", highlight=False)

@@ -1,4 +1,4 @@
-"""What one cell costs: operations, seconds on a device, peak memory, bytes it leaves."""
+"""What one cell costs: operations, seconds on devices, peak memory, bytes it leaves."""
 
 from dataclasses import asdict, dataclass
 from math import ceil
@@ -6,20 +6,24 @@ from typing import Any
 
 from hnclip import cell as cells
 from hnclip.cell import Cell, Config
-from hnclip.plan import workload
+from hnclip.plan import peak, workload
 from hnclip.plan.devices import Device
 from hnclip.plan.sizes import split_size
+from hnclip.plan.tower import FP32
 from hnclip.plan.towers import Towers
 
-FP32 = 4  # bytes of a number
 ADAMW = 28  # bytes moved of a parameter in a step of AdamW: reads and writes of weight, gradient and two moments
 
 
 @dataclass(frozen=True)
 class Cost:
-    """A cell's cost; `flops` and `seconds` of training, `eval_*` of all evaluation, `peak` and `weights` in bytes."""
+    """A cell's cost; `flops` and `seconds` of training, `eval_*` of all evaluation, `peak` and `weights` in bytes.
+
+    Seconds are those of all `processes` together, each of which has a device; `peak` is of each.
+    """
 
     cell: str
+    processes: int
     pairs: int
     steps: int
     flops: float
@@ -43,24 +47,26 @@ def cell_cost(config: Config, cell: Cell, towers: Towers, device: Device) -> Cos
     work = workload.workload(entry, min(size.tokens, context))
     images = max(ceil(size.pairs * cell.fraction / 100), 1)
     batch = min(recipe["batch"], images)
-    chunked, mixed = recipe["chunk"] is not None, recipe["precision"] != "32-true"
+    processes, mixed = peak.processes(recipe), recipe["precision"] != "32-true"
+    again = 1 - 1 / peak.parts(recipe, batch) + recipe["checkpoint_activations"]
     steps = recipe["epochs"] * ceil(ceil(images / batch) / recipe["accumulate"])
     pairs = recipe["epochs"] * images
-    flops = pairs * workload.training(work, towers, batch, context, chunked)
+    flops = pairs * workload.training(work, towers, batch, context, again)
     seconds = flops / (1e12 * (device.mixed if mixed else device.fp32))
-    moved = steps * ADAMW * workload.trained(work, towers)
-    moved += pairs * workload.traffic(work, towers, mixed, min(recipe["chunk"] or batch, batch))
+    updated = workload.trained(work, towers) * (processes if recipe["strategy"] == "ddp" else 1)
+    moved = steps * ADAMW * updated + pairs * workload.traffic(work, towers, mixed, peak.rows(recipe, batch), again)
     seconds += moved / (1e9 * device.bandwidth)
     tested = evaluation(config, cell, towers, recipe["epochs"])
     return Cost(
         cell=str(cell),
+        processes=processes,
         pairs=pairs,
         steps=steps,
         flops=flops,
         seconds=seconds,
         eval_flops=tested,
         eval_seconds=tested / (1e12 * device.fp32),
-        peak=peak(work, towers, recipe, context, batch),
+        peak=peak.peak(work, towers, recipe, context, batch),
         weights=FP32 * float(towers.parameters),
         checkpoint=FP32 * (towers.parameters + 2.0 * workload.trained(work, towers)),
     )
@@ -84,21 +90,3 @@ def encoding(config: Config, benchmark: str, split: str, towers: Towers) -> floa
     """Operations of embedding one split's images and captions."""
     size = split_size(config, benchmark, split)
     return size.pairs * (towers.image.forward(towers.image_tokens) + towers.text.forward(size.tokens))
-
-
-def peak(work: workload.Workload, towers: Towers, recipe: dict[str, Any], context: int, batch: int) -> float:
-    """Bytes that a training step holds at once: weights, gradients, AdamW's moments, what a chunk keeps, comparisons.
-
-    Captions are counted at the context's length, since the longest batch decides. Under mixed precision a 16-bit copy
-    of each weight is kept during a pass. The device's own context and its allocator's slack come on top.
-    """
-    mixed, chunk = recipe["precision"] != "32-true", recipe["chunk"]
-    weights, trained = towers.parameters, workload.trained(work, towers)
-    rows = min(chunk or batch, batch)
-    longest = [context if length >= work.texts[0] - workload.REMOVED else length for length in work.texts]
-    state = FP32 * (weights + 3.0 * trained) + (2.0 * weights if mixed else 0)
-    return (
-        state
-        + rows * workload.kept(work, towers, longest, mixed)
-        + workload.held(work, towers, batch, context, chunk is not None)
-    )

@@ -28,11 +28,9 @@ class Minutes:
         self.towers = cache(self._towers)
 
     def training(self, cell: Cell) -> int:
-        """Of training a cell, its evaluations included; several processes share the training."""
-        recipe = cells.recipe_of(self.config, cell)
-        processes = recipe.get("gpus", 1) * recipe.get("nodes", 1)
+        """Of training a cell, its evaluations included; several processes share both."""
         cost = self._cost(cell)
-        return UNKNOWN if cost is None else asked(cost.seconds / processes + cost.eval_seconds)
+        return UNKNOWN if cost is None else asked((cost.seconds + cost.eval_seconds) / cost.processes)
 
     def auditing(self, cell: Cell) -> int:
         """Of training a cell once more with its gradients measured on the way."""

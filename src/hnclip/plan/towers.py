@@ -1,4 +1,4 @@
-"""Parameters, floating-point operations and kept bytes of a CLIP's towers, from its architecture."""
+"""The towers of a CLIP from its architecture, which is read without its weights."""
 
 import json
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hnclip.options import unknown
+from hnclip.plan.tower import Tower
 
 MLP_RATIO = 4.0
 STARTER = files("hnclip") / "weights" / "tiny.safetensors"
@@ -22,48 +23,6 @@ RELEASED = {
 
 
 @dataclass(frozen=True)
-class Tower:
-    """A transformer: its blocks, their width, and the tokens' way in and out."""
-
-    layers: int
-    width: int
-    mlp_ratio: float
-    embed_dim: int
-    entry: int  # parameters before the first block
-    entry_flops: float  # a row, beside the blocks
-
-    def linear(self, tokens: float) -> float:
-        """Operations of the forward pass of one row in products with weights."""
-        block = (8 + 4 * self.mlp_ratio) * tokens * self.width**2
-        return self.layers * block + self.entry_flops + 2 * self.width * self.embed_dim
-
-    def attention(self, tokens: float) -> float:
-        """Operations of the forward pass of one row in products of tokens with tokens."""
-        return self.layers * 4 * tokens**2 * self.width
-
-    def forward(self, tokens: float) -> float:
-        return self.linear(tokens) + self.attention(tokens)
-
-    @property
-    def parameters(self) -> int:
-        """Weights and biases, norms, positions and the last projection included."""
-        width, hidden = self.width, int(self.width * self.mlp_ratio)
-        block = 4 * width * (width + 1) + 2 * width * hidden + hidden + width + 4 * width
-        return self.entry + self.layers * block + 2 * width + width * self.embed_dim
-
-    def kept(self, tokens: float, mixed: bool, quick_gelu: bool, further: float = 0.0) -> float:
-        """Bytes that one row's forward pass keeps for the backward pass.
-
-        Units of width a token and block, with the MLP at `r` times the width: the inputs of two norms; the inputs of
-        query-key-value, of the output projection (twice) and of the MLP, and query, key and value; in the MLP `r` each
-        of the first product, the sigmoid (QuickGELU alone) and what the second product reads; `further` units of a
-        framework. Under mixed precision the inputs of norms stay fp32 and the others are 16 bits wide.
-        """
-        wide, narrow = 2, 7 + (3 if quick_gelu else 2) * self.mlp_ratio + further
-        return self.layers * tokens * self.width * (wide * 4 + narrow * (2 if mixed else 4))
-
-
-@dataclass(frozen=True)
 class Towers:
     """Both towers of a CLIP, and the tokens of a picture."""
 
@@ -71,7 +30,6 @@ class Towers:
     text: Tower
     image_tokens: int
     embed_dim: int
-    quick_gelu: bool
 
     @property
     def patches(self) -> int:
@@ -150,6 +108,7 @@ def towers(entry: dict[str, Any]) -> Towers:
         embed_dim=width,
         entry=conv + (patches + 2) * vision["width"] + 2 * vision["width"],
         entry_flops=2.0 * conv * patches,
+        entry_inputs=3.0 * patch**2 * patches,
     )
     text = Tower(
         layers=words["layers"],
@@ -157,6 +116,6 @@ def towers(entry: dict[str, Any]) -> Towers:
         mlp_ratio=words.get("mlp_ratio", MLP_RATIO),
         embed_dim=width,
         entry=(words["vocab_size"] + entry["context"]) * words["width"],
-        entry_flops=0.0,
+        packed=True,
     )
-    return Towers(image, text, patches + 1, width, bool(found.get("quick_gelu")))
+    return Towers(image, text, patches + 1, width)

@@ -1,81 +1,128 @@
 """What a framework computes for a batch: how many rows go through each tower, and what it compares beside them."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from hnclip import frameworks, inputs
-from hnclip.plan.towers import Tower, Towers
+from hnclip.plan.tower import FP32, HALF, PROJECTIONS, Adapted, Tower
+from hnclip.plan.towers import Towers
 
 SENTENCE = 25  # tokens of a sentence, start and end included
 REMOVED = 8  # tokens that the filter takes out of a caption [specified for DOCCI and DCI: 6 words]
 CHUNKS = 64  # most chunks of a caption
-ADAPTED = 4  # projections of a block that an adapter sits on
 HIDDEN = 0.2  # of an aggregator, as a share of its tokens' width
-BLOCK = 1 << 24  # token pairs that late interaction compares at once
-FULL, FP32 = 3.0, 4  # forward and backward pass over the forward pass; bytes of a number
+FULL = 3.0  # forward and backward pass over the forward pass
 PASSES = 4.0  # reads and writes of what is kept and of its gradient
+WRITES = 2.0  # the same of a forward pass alone
+# Whose token states a framework reads; the others of its rows are read at one token. One not named here reads all.
+STATES = {
+    "longclip": (),
+    "longclip_pcm": (),
+    "lora": (),
+    "dora": (),
+    "goal": ("image", "text"),
+    "structxlip": ("filtered_text",),
+}
+TOKENS = ("hnclip", "finelip")  # those that compare all tokens with all
+
+
+class Row(NamedTuple):
+    """An image or a text of a pair: its tokens (an image's are known to the tower), and whether all are read."""
+
+    name: str
+    tokens: float | None
+    states: bool
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A framework's rows of one pair, and whether all of the backbone is trained or adapters of this rank."""
+    """A framework's rows of one pair, and its adapters, if it trains these and not all of the backbone."""
 
     kind: str
-    images: int
-    texts: tuple[float, ...]  # tokens of each text of a pair
-    rank: int | None = None
-    dora: bool = False
+    rows: tuple[Row, ...]
+    adapted: Adapted | None = None
     options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def images(self) -> int:
+        return sum(row.tokens is None for row in self.rows)
+
+    @property
+    def caption(self) -> float:
+        """Tokens of the caption."""
+        return next(row.tokens for row in self.rows if row.name == "text")
+
+
+class Pass(NamedTuple):
+    """A row in its tower: its tokens, and those read after the last block."""
+
+    tower: Tower
+    tokens: float
+    read: float
 
 
 def workload(entry: dict[str, Any], caption: float) -> Workload:
     """Of a framework's entry: `caption` tokens a caption; the further rows follow from the fields that it reads."""
-    kind = entry["kind"]
-    fields, _ = frameworks.declared(kind)
-    crops = int(inputs.wanted(entry).get("edge_crops", 0))
-    images = 1 + ("crop" in fields) + ("edge" in fields) + crops * ("edge_crops" in fields)
-    texts = [caption]
-    texts += [min(SENTENCE, caption)] * (("crop_text" in fields) + ("short_text" in fields))
-    texts += [max(caption - REMOVED, 2)] * ("filtered_text" in fields)
-    options = entry.get("options", {})
-    adapts = kind in ("lora", "dora")
-    return Workload(kind, images, tuple(texts), options.get("rank", 16) if adapts else None, kind == "dora", options)
+    kind, options = entry["kind"], entry.get("options", {})
+    fields = {"image", "text", *frameworks.declared(kind)[0]}
+    lengths = {
+        "text": caption,
+        "crop_text": min(SENTENCE, caption),
+        "short_text": min(SENTENCE, caption),
+        "filtered_text": max(caption - REMOVED, 2),
+    }
+    images = [name for name in ("image", "crop", "edge") if name in fields]
+    images += ["edge_crops"] * (int(inputs.wanted(entry).get("edge_crops", 0)) * ("edge_crops" in fields))
+    states = STATES.get(kind, fields)
+    if kind == "structxlip" and options.get("chunk_states") == "released":
+        states = ("text",)
+    rows = [Row(name, None, name in states) for name in images]
+    rows += [Row(name, length, name in states) for name, length in lengths.items() if name in fields]
+    adapted = Adapted(options.get("rank", 16), kind == "dora") if kind in ("lora", "dora") else None
+    return Workload(kind, tuple(rows), adapted, options)
+
+
+def passes(work: Workload, towers: Towers, longest: int | None = None) -> list[Pass]:
+    """The rows of one pair in their towers; with `longest`, captions and what is made of them are as long as that."""
+    found = []
+    for name, tokens, states in work.rows:
+        tower = towers.image if tokens is None else towers.text
+        count = towers.image_tokens if tokens is None else tokens
+        if longest is not None and name in ("text", "filtered_text"):
+            count = longest
+        found.append(Pass(tower, count, count if states else 1.0))
+    return found
 
 
 def forward(work: Workload, towers: Towers) -> float:
     """Operations of one pair's forward pass through the towers."""
-    return work.images * towers.image.forward(towers.image_tokens) + sum(map(towers.text.forward, work.texts))
+    return sum(tower.forward(tokens, read) for tower, tokens, read in passes(work, towers))
 
 
-def training(work: Workload, towers: Towers, batch: int, context: int, chunked: bool) -> float:
+def training(work: Workload, towers: Towers, batch: int, context: int, again: float = 0.0) -> float:
     """Operations of one pair's forward and backward pass, its share of the batch's comparisons included.
 
-    Frozen weights need no gradient of their own, which is one of the three products. With `chunked` rows are
-    encoded twice.
+    Frozen weights need no gradient of their own, which is one of the three products. `again` is how many times
+    a pair is encoded once more.
     """
-    passes = [(towers.image, towers.image_tokens)] * work.images + [(towers.text, length) for length in work.texts]
-    if work.rank is None:
-        total = FULL * forward(work, towers)
-    else:
-        total = sum(_adapted(work, tower, tokens, batch) for tower, tokens in passes)
-    if chunked:
-        total += forward(work, towers)
-    return total + FULL * compared(work, towers, batch, context)
+    total = FULL * compared(work, towers, batch, context) + again * forward(work, towers)
+    for tower, tokens, read in passes(work, towers):
+        total += tower.adapted(tokens, read, work.adapted) if work.adapted else tower.training(tokens, read)
+    return total + (_norms(work, towers) / batch if work.adapted and work.adapted.dora else 0)
 
 
-def _adapted(work: Workload, tower: Tower, tokens: float, batch: int) -> float:
-    """Operations of one row where adapters are trained; DoRA takes the norm of each adapted weight once a pass."""
-    rank, width = work.rank, tower.width
-    added = tower.layers * ADAPTED * 4 * tokens * width * rank
-    norms = tower.layers * ADAPTED * 4 * width**2 * rank / batch if work.dora else 0
-    return 2 * tower.linear(tokens) + FULL * tower.attention(tokens) + FULL * added + norms
+def _norms(work: Workload, towers: Towers) -> float:
+    """Operations of a pass in products of adapters: DoRA takes the norm of each adapted weight."""
+    return sum(
+        tower.layers * PROJECTIONS * 4 * tower.width**2 * work.adapted.rank for tower in (towers.image, towers.text)
+    )
 
 
 def compared(work: Workload, towers: Towers, batch: int, context: int) -> float:
     """Forward operations of one pair's share in what is computed of embeddings: projections, similarities."""
-    width, patches, caption = towers.embed_dim, towers.patches, work.texts[0]
+    width, patches, caption = towers.embed_dim, towers.patches, work.caption
     total = 2.0 * batch * width
-    if work.kind in ("hnclip", "finelip"):
+    if work.kind in TOKENS:
         total += 2.0 * width * (patches * towers.image.width + caption * towers.text.width)
     if work.kind == "hnclip":
         total += 2.0 * batch * patches * min(1.3 * caption, context) * width
@@ -96,9 +143,10 @@ def merged(work: Workload, towers: Towers) -> int:
 
 def trained(work: Workload, towers: Towers) -> int:
     """Parameters that training changes."""
-    if work.rank is not None:
+    if work.adapted:
+        rank, dora = work.adapted.rank, work.adapted.dora
         widths = [(tower.layers, tower.width) for tower in (towers.image, towers.text)]
-        return sum(n * ADAPTED * (2 * width * work.rank + width * work.dora) for n, width in widths)
+        return sum(layers * PROJECTIONS * (2 * width * rank + width * dora) for layers, width in widths)
     if work.kind == "finelip":
         width, count = towers.embed_dim, merged(work, towers)
         hidden = int(HIDDEN * width)
@@ -106,45 +154,34 @@ def trained(work: Workload, towers: Towers) -> int:
     return towers.parameters
 
 
-def kept(work: Workload, towers: Towers, texts: list[float], mixed: bool) -> float:
-    """Bytes that one pair's forward pass keeps, its texts being so long.
+def kept(work: Workload, towers: Towers, mixed: bool, longest: int | None = None) -> float:
+    """Bytes that one pair's forward pass keeps; with `longest`, its captions being so long."""
+    found = passes(work, towers, longest)
+    return sum(tower.kept(tokens, read, mixed, work.adapted) for tower, tokens, read in found) + sum(
+        projected(work, *one, mixed) for one in found
+    )
 
-    Beside frozen weights the inputs of the MLP's products are not kept; DoRA keeps two outputs a projection.
+
+def projected(work: Workload, tower: Tower, tokens: float, read: float, mixed: bool) -> float:
+    """Bytes kept of a row where all its tokens go through the last norm and projection, to be compared as tokens.
+
+    The inputs of norm and projection, and what comes out, in fp32; FineLIP's modules keep another norm's output and,
+    as a share of it, their hidden layer's on both sides of its activation.
     """
-    further = [0.0, 0.0]
-    if work.rank is not None:
-        dora = 2 * ADAPTED if work.dora else 0
-        further = [dora - 1 - tower.mlp_ratio for tower in (towers.image, towers.text)]
-    quick = towers.quick_gelu
-    total = work.images * towers.image.kept(towers.image_tokens, mixed, quick, further[0])
-    return total + sum(towers.text.kept(length, mixed, quick, further[1]) for length in texts)
+    if work.kind not in TOKENS:
+        return 0.0
+    numbers = 2 + 2 * HIDDEN if work.kind == "finelip" else 1
+    return read * ((FP32 + (HALF if mixed else FP32)) * tower.width + FP32 * numbers * tower.embed_dim)
 
 
-def traffic(work: Workload, towers: Towers, mixed: bool, batch: int) -> float:
+def traffic(work: Workload, towers: Towers, mixed: bool, rows: int, again: float = 0.0) -> float:
     """Bytes of one pair that a step moves beside the operands of products.
 
-    What is kept is written and read, and so is its gradient. DoRA reads and writes each adapted weight some eight
-    times a pass, for its norm.
+    What is kept is written and read, and so is its gradient; it is made `again` so many times. DoRA reads and writes
+    each adapted weight some eight times a pass of `rows`, for its norm.
     """
-    moved = PASSES * kept(work, towers, list(work.texts), mixed)
-    if work.dora:
+    moved = (PASSES + WRITES * again) * kept(work, towers, mixed)
+    if work.adapted and work.adapted.dora:
         squares = sum(tower.layers * tower.width**2 for tower in (towers.image, towers.text))
-        moved += 2 * PASSES * FP32 * ADAPTED * squares / batch
+        moved += 2 * PASSES * FP32 * PROJECTIONS * squares / rows
     return moved
-
-
-def held(work: Workload, towers: Towers, batch: int, context: int, chunked: bool) -> float:
-    """Bytes of a batch's embeddings with their gradients, and of the comparisons of all its pairs."""
-    width, patches, words = towers.embed_dim, towers.patches, context - 2
-    rows, pairs = batch * (work.images + len(work.texts)) * width, batch**2 * 6.0
-    if work.kind == "hnclip":
-        rows += batch * (patches + words) * width
-        pairs += 3.0 * batch**2 * patches * words
-    if work.kind == "finelip":
-        count = merged(work, towers) + 1
-        rows += 2 * batch * count * width
-        pairs += 4.0 * batch**2 * count + 2.0 * min(BLOCK, batch**2 * count**2)
-    if work.kind == "structxlip":
-        rows += batch * CHUNKS * width
-        pairs += 3.0 * batch**2 * CHUNKS * (work.images - 2)
-    return FP32 * (rows * (2 if chunked else 1) + pairs)
