@@ -16,7 +16,7 @@ class Device:
 
 
 # Mixed: about 30 % of the dense 16-bit peak, fp32 about 70 % of its peak. The Ascend's are what the paper's 55.5 images
-# a second on DCI come to: 0.56 TFLOP a pair. `--tflops` takes what you measured.
+# a second on DCI come to: 0.56 TFLOP a pair, all of the last blocks included. `--tflops` takes what you measured.
 DEVICES = {
     "A100": Device(mixed=95, fp32=14, bandwidth=1500, memory=80),
     "H100": Device(mixed=280, fp32=45, bandwidth=3300, memory=80),
