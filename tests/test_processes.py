@@ -26,6 +26,18 @@ def test_shares_are_contiguous_even_and_complete():
             assert max(counts) - min(counts) <= 1 and counts == sorted(counts, reverse=True)
 
 
+def test_processes_agree_where_they_differ(tmp_path):
+    command = [sys.executable, str(SCRIPT.with_name("agreeing_processes.py"))]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    both = [
+        subprocess.Popen(
+            [*command, str(rank), str(tmp_path / "meet")], stdout=subprocess.PIPE, text=True, env=environment
+        )
+        for rank in range(2)
+    ]
+    assert [process.communicate(timeout=120)[0] for process in both] == ["done\n"] * 2
+
+
 @pytest.fixture(scope="module")
 def computed(tmp_path_factory):
     """What 1, 2 and 4 processes computed, each from one start of torchrun over every framework and loss."""

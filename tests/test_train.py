@@ -117,6 +117,29 @@ def test_what_a_run_killed_while_it_was_writing_left_is_removed(tmp_path):
     assert list(run.glob(".*")) == [] and (run / "weights.safetensors").exists()
 
 
+def test_fewer_rows_at_once_are_kept_when_a_run_goes_on(tmp_path, killed, monkeypatch):
+    """Once there was no room for six rows: a run that goes on takes the same parts, and so ends the same."""
+    recipe = {"batch": 8, "chunk": 6, "epochs": 3}
+    encode = Trainer._encode
+
+    def encoded(trainer, batch):
+        if trainer.progress.step < 2 and len(batch["image"]) > 2:
+            raise torch.OutOfMemoryError("no room")
+        return encode(trainer, batch)
+
+    monkeypatch.setattr(Trainer, "_encode", encoded)
+    straight = trained(tmp_path / "straight", recipe=recipe)
+    resumed = killed(tmp_path / "killed", 4, recipe=recipe)
+    assert same(weights(straight), weights(resumed))
+
+
+def test_processes_that_see_different_checkpoints_are_refused(tmp_path, monkeypatch):
+    config, run = make_cell(tmp_path)
+    monkeypatch.setattr(train, "alike", lambda step: step != 0)
+    with pytest.raises(ValueError, match="goes on at optimiser step 0, another elsewhere: not all nodes see"):
+        Trainer(read_json(config), run).run()
+
+
 @pytest.mark.slow
 def test_a_run_killed_by_the_system_resumes_bit_identically(tmp_path):
     config, run = make_cell(tmp_path / "killed", recipe=LONGER)

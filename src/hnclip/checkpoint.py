@@ -14,7 +14,10 @@ from hnclip.store import write_whole
 
 @dataclass
 class Progress:
-    """How far a run is: steps done, in which epoch, how many of its steps, the seconds spent, the rows logged."""
+    """How far a run is: steps done, in which epoch, how many of its steps, the seconds spent, the rows logged.
+
+    `chunk` is how many rows a process encodes at once, where the recipe encodes a batch in parts.
+    """
 
     step: int = 0
     epoch: int = 0
@@ -23,6 +26,7 @@ class Progress:
     seconds: float = 0.0
     evaluation_seconds: float = 0.0
     rows: list[dict[str, Any]] = field(default_factory=list)
+    chunk: int | None = None
 
 
 def save_checkpoint(

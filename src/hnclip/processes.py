@@ -53,6 +53,16 @@ def most(value: int) -> int:
     return int(found)
 
 
+def least(value: int) -> int:
+    """The smallest value of all processes."""
+    return -most(-value)
+
+
+def alike(value: int) -> bool:
+    """Whether all processes have the same value."""
+    return most(value) == least(value)
+
+
 def summed(tensor: torch.Tensor) -> torch.Tensor:
     """The sum over all processes, no gradient; alike in every process to the bit."""
     if world() == 1:
@@ -79,14 +89,21 @@ def gathered(z: dict[str, torch.Tensor], rows: int) -> dict[str, torch.Tensor]:
 
 
 def average_gradients(weights: Iterable[torch.nn.Parameter]) -> None:
-    """Replace each gradient by its mean over the processes; a weight without one stays without.
+    """Replace each gradient by its mean over the processes; a weight without one in every process stays without.
 
-    Gradients of weights that processes share (DTensors) are means already.
+    Where only some have one, as where a method encodes no more than its rows need, it is zero in the others. Gradients
+    of weights that processes share (DTensors) are means already.
     """
     if world() == 1:
         return
-    gradients = [weight.grad for weight in weights if weight.grad is not None and not hasattr(weight, "full_tensor")]
-    for bucket in _buckets(gradients):
+    weights = [weight for weight in weights if not hasattr(weight, "full_tensor")]
+    anywhere = torch.tensor([weight.grad is not None for weight in weights], dtype=torch.uint8, device=_device())
+    distributed.all_reduce(anywhere, distributed.ReduceOp.MAX)
+    reached = [weight for weight, found in zip(weights, anywhere.tolist(), strict=True) if found]
+    for weight in reached:
+        if weight.grad is None:
+            weight.grad = torch.zeros_like(weight)
+    for bucket in _buckets([weight.grad for weight in reached]):
         flat = torch.cat([gradient.flatten() for gradient in bucket])
         distributed.all_reduce(flat)
         flat /= world()

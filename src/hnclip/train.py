@@ -33,7 +33,7 @@ from hnclip.models.load import backbone_from
 from hnclip.models.recomputed import recompute_blocks
 from hnclip.options import from_dict
 from hnclip.parts import Chunk
-from hnclip.processes import any_of, average_gradients, rank, say, world
+from hnclip.processes import alike, any_of, average_gradients, least, rank, say, world
 from hnclip.recipe import Recipe, lr_factor
 from hnclip.record import costs, noted, origin, resident_memory, run_record
 from hnclip.scored import line, scored
@@ -111,7 +111,7 @@ class Trainer:
             remove_unfinished(checkpoint)
             remove_unfinished(self.folder / WEIGHTS)
         with noted() as self.said, Deadline() as self.deadline:
-            self.progress = load_checkpoint(checkpoint, self.origin, self.framework, self.optimiser, self.scaler)
+            self._go_on(checkpoint)
             ranks = self._train(checkpoint)
             record = {"warnings": list(self.said)} | run_record(
                 self.origin, self.fabric.device, self.progress, [self.data.split, *self._evaluated()]
@@ -120,6 +120,17 @@ class Trainer:
             if rank() == 0:
                 self._write(ranks, record)
                 checkpoint.unlink(missing_ok=True)
+
+    def _go_on(self, checkpoint: Path) -> None:
+        """From the checkpoint, where there is one; refused where processes read different ones."""
+        self.progress = load_checkpoint(checkpoint, self.origin, self.framework, self.optimiser, self.scaler)
+        if not alike(self.progress.step):
+            raise ValueError(
+                f"process {rank()} goes on at optimiser step {self.progress.step}, another elsewhere: not all nodes "
+                f"see the same {checkpoint}; run again when the file system shows it everywhere"
+            )
+        if self.chunk is not None:
+            self.chunk.rows = self.progress.chunk or self.chunk.rows
 
     def _train(self, checkpoint: Path) -> pd.DataFrame:
         """Every step and evaluation that is left; the last epoch's ranks."""
@@ -201,6 +212,8 @@ class Trainer:
             }
         )
         self.progress.pairs += sum(map(len, batches))
+        if self.chunk is not None:  # of all processes the fewest, so that a run that goes on has the same parts
+            self.progress.chunk = self.chunk.rows = least(self.chunk.rows)
 
     def _seed_draws(self) -> None:
         """What a loss draws follows from the seed and the step alone; what a tower draws, from the process as well."""
