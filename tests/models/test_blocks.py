@@ -7,6 +7,7 @@ import torch
 from torch.nn.functional import normalize
 from world import ARCHITECTURE
 
+from hnclip.models.asked import Asked
 from hnclip.models.attention import split_attention
 from hnclip.models.backbone import Preprocess
 from hnclip.models.blocks import QuickGELU
@@ -43,6 +44,11 @@ def theirs(backbone):
     return clip, normalize(image_ND, dim=-1), normalize(text_ND, dim=-1)
 
 
+def asked(tokens):
+    """Some tokens of the first two rows: none but the pooled one of the first, and of the second padding too."""
+    return torch.stack([torch.zeros(tokens, dtype=torch.bool), torch.arange(tokens) % 3 == 1])
+
+
 def pull(image_ND, text_ND):
     """A number that every part of both embeddings weighs in."""
     weights_D = torch.arange(image_ND.shape[1]).double().cos()
@@ -52,14 +58,15 @@ def pull(image_ND, text_ND):
 
 
 @pytest.mark.parametrize("changes", [{}, {"ls_init_value": 0.1}, {"qk_norm": True}], ids=["plain", "scaled", "odd"])
-@pytest.mark.parametrize("states", [None, 0, 2])
+@pytest.mark.parametrize("states", [None, 0, 2, "some"])
 def test_embeddings_and_gradients_are_open_clips(changes, states):
     backbone = backbone_of(changed(**changes))
     assert backbone.lean_text == backbone.lean_image == ("qk_norm" not in changes)
     clip, *expected = theirs(backbone)
-    image_ND, patches = backbone.image(PIXELS, states=states)
-    text_ND, words = backbone.text(IDS, LENGTHS, states=states)
-    assert len(patches) == len(words) == (4 if states is None else states)
+    of_image, of_text = (asked(5), asked(9)) if states == "some" else (states, states)
+    image_ND, patches = backbone.image(PIXELS, states=of_image)
+    text_ND, words = backbone.text(IDS, LENGTHS, states=of_text)
+    assert len(patches) == len(words) == {None: 4, "some": 2}.get(states, states)
     tolerance = {"rtol": 1e-5, "atol": 1e-6}  # embeddings are handed on in single precision
     torch.testing.assert_close([image_ND, text_ND], [part.float() for part in expected], **tolerance)
     pull(image_ND.double(), text_ND.double()).backward()
@@ -79,6 +86,23 @@ def test_states_of_some_rows_are_those_of_all():
         torch.testing.assert_close(some, whole[:3], rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("way", ["one_by_one", "padded"])
+def test_states_of_some_tokens_and_their_gradients_are_those_of_all(monkeypatch, way):
+    monkeypatch.setattr(Asked, "mixed", getattr(Asked, way))
+    backbone = backbone_of()
+    of_image, of_text = asked(5), asked(9)
+    read = of_image, of_text & (torch.arange(9) < LENGTHS[:2, None])
+    found = []
+    for wanted in ((None, None), (of_image, of_text)):
+        image_ND, patches = backbone.image(PIXELS, states=wanted[0])
+        text_ND, words = backbone.text(IDS, LENGTHS, states=wanted[1])
+        states = [part[:2][mask] for part, mask in zip((patches, words), read, strict=True)]
+        backbone.zero_grad()
+        (sum(part.cos().sum() for part in states) + pull(image_ND.double(), text_ND.double())).backward()
+        found.append((*states, [weight.grad for name, weight in backbone.named_parameters() if "scale" not in name]))
+    torch.testing.assert_close(found[1], found[0], rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("change", ["recomputed", "split"])
 def test_recomputed_blocks_and_split_attention_give_the_same(change):
     backbone = backbone_of()
@@ -89,7 +113,7 @@ def test_recomputed_blocks_and_split_attention_give_the_same(change):
         other.clip.set_grad_checkpointing(True)
     gradients = []
     for each in (backbone, other):
-        image_ND, text_ND = each.image(PIXELS, states=1)[0], each.text(IDS, LENGTHS, states=1)[0]
+        image_ND, text_ND = each.image(PIXELS, states=asked(5))[0], each.text(IDS, LENGTHS, states=1)[0]
         pull(image_ND.double(), text_ND.double()).backward()
         gradients.append((image_ND, text_ND, each.clip.token_embedding.weight.grad, each.clip.visual.conv1.weight.grad))
     torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-5, atol=1e-7)

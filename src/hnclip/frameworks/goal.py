@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch.nn.functional import normalize
+from torch.nn.functional import normalize, pad
 
 from hnclip.frameworks.base import Batch, Framework
 from hnclip.losses.alignment import misalignment
@@ -62,13 +62,11 @@ class Goal(Framework):
 
     def encode(self, batch: Batch) -> Batch:
         backbone, pairs = self.backbone, len(batch["image"])
-        image_ND, patches = backbone.image(torch.cat([batch["image"], batch["crop"]]), states=pairs)
-        text_ND, words = backbone.text(
-            stacked(batch["text"], batch["crop_text"]),
-            torch.cat([batch["text_length"], batch["crop_text_length"]]),
-            states=pairs,
-        )
-        patch_NP, word_NT = self._places(batch, words.shape[1])
+        ids = stacked(batch["text"], batch["crop_text"])
+        patch_NP, word_NT = self._places(batch, ids.shape[1])
+        image_ND, patches = backbone.image(torch.cat([batch["image"], batch["crop"]]), states=pad(patch_NP, (1, 0)))
+        lengths = torch.cat([batch["text_length"], batch["crop_text_length"]])
+        text_ND, words = backbone.text(ids, lengths, states=word_NT)
         region_NW, span_NW = pooled(patches[:, 1:], patch_NP), pooled(words, word_NT)
         return {
             "image": image_ND[:pairs],

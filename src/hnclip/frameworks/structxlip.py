@@ -9,6 +9,7 @@ from torch.nn.functional import normalize
 from hnclip.frameworks.base import Batch, Framework
 from hnclip.losses.alignment import consistency
 from hnclip.losses.chunks import chunk_states, chunk_term
+from hnclip.losses.regions import span_mask
 from hnclip.losses.schedule import EPOCHS, auxiliary_factor
 from hnclip.losses.structure import structure
 from hnclip.models.stacked import stacked
@@ -66,11 +67,10 @@ class StructXlip(Framework):
         image_ND, _ = backbone.image(torch.cat([batch["image"], edges.expand(-1, -1, -1, 3)]), states=0)
         filtered_first = self.options.chunk_states == "filtered"  # token states are computed of the first kind alone
         kinds = ("filtered", "text") if filtered_first else ("text", "filtered")
-        text_ND, words_NTW = backbone.text(
-            stacked(*(batch["filtered_text" if kind == "filtered" else kind] for kind in kinds)),
-            torch.cat([batch[f"{kind}_length"] for kind in kinds]),
-            states=pairs,
-        )
+        ids = stacked(*(batch["filtered_text" if kind == "filtered" else kind] for kind in kinds))
+        lengths = torch.cat([batch[f"{kind}_length"] for kind in kinds])
+        in_chunk_NT = span_mask(batch["chunks"], ids.shape[1]).any(1)
+        text_ND, words_NTW = backbone.text(ids, lengths, states=in_chunk_NT)
         if not filtered_first:
             words_NTW = backbone.clip.ln_final(words_NTW)
         embedding_ND = dict(zip(kinds, text_ND.split(pairs), strict=True))

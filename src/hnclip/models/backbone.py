@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn.functional import embedding, linear, normalize
 
 from hnclip.models import blocks
+from hnclip.models.asked import Asked
 from hnclip.models.packed import Packed
 from hnclip.models.stretch import stretch_positions
 
@@ -83,18 +84,27 @@ class Backbone(nn.Module):
             self.clip.logit_scale.fill_(math.log(value))
         self.clip.logit_scale.requires_grad_(False)
 
-    def image(self, pixels_NHWC: torch.Tensor, states: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    def image(
+        self, pixels_NHWC: torch.Tensor, states: torch.Tensor | int | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Unit embeddings [N, D] and token states [N, 1 + P, W] (class token first) of uint8 pictures.
 
-        `states` asks for the token states of the first so many pictures only, which saves the others' work in the
-        last block. Pictures of one channel, such as edge maps, are seen as grey.
+        `states` asks for the token states of the first so many pictures only, or for those that are true in it,
+        [M, 1 + P], of the first M pictures, where other states mean nothing; it saves the others' work in the last
+        block. Pictures of one channel, such as edge maps, are seen as grey.
         """
         visual = self.clip.visual
         embeds = self._embeds(pixels_NHWC)
         if not self.lean_image:
             states_NLW = visual.transformer(embeds)
-            return self._unit_image(states_NLW[:, 0]), states_NLW[:states]
+            return self._unit_image(states_NLW[:, 0]), states_NLW[: _rows(states)]
         before = blocks.before_last(visual.transformer, embeds)
+        if isinstance(states, torch.Tensor):
+            asked_NL = torch.zeros(before.shape[:2], dtype=torch.bool, device=before.device)
+            asked_NL[: len(states)], asked_NL[:, 0] = states, True
+            asked = Asked([before.shape[1]] * len(before), asked_NL, causal=False)
+            found = blocks.last(visual.transformer, before.flatten(0, 1)[None], asked, kept=asked.kept_K)[0]
+            return self._unit_image(found[asked.first_N]), asked.spread(found, len(states))
         whole, rest = before[:states], before[len(before[:states]) :]
         states_NLW = blocks.last(visual.transformer, whole) if len(whole) else whole
         class_NW = states_NLW[:, 0]
@@ -121,22 +131,30 @@ class Backbone(nn.Module):
         return visual.ln_pre(visual.patch_dropout(states))
 
     def text(
-        self, ids_NT: torch.Tensor, length_N: torch.Tensor, states: int | None = None
+        self, ids_NT: torch.Tensor, length_N: torch.Tensor, states: torch.Tensor | int | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Unit embeddings [N, D] and token states [N, T, W] of captions padded to T tokens.
 
         `length_N` counts start to end token. Captions are computed end to end, so padding costs nothing; states after
         a caption's end token mean nothing and are to be left out by length. `states` asks for those of the first so
-        many captions only, which saves the others' work in the last block.
+        many captions only, or for those that are true in it, [M, T], as in `image`.
         """
         if not self.lean_text:
             states_NTW = self._padded_text(ids_NT)
             last = states_NTW[torch.arange(len(ids_NT), device=ids_NT.device), length_N - 1]
-            return self._unit_text(last), states_NTW[:states]
+            return self._unit_text(last), states_NTW[: _rows(states)]
         lengths, tower = length_N.tolist(), self.clip.transformer
-        row, place = (torch.arange(ids_NT.shape[1], device=ids_NT.device) < length_N[:, None]).nonzero(as_tuple=True)
+        place_T = torch.arange(ids_NT.shape[1], device=ids_NT.device)
+        there_NT = place_T < length_N[:, None]
+        row, place = there_NT.nonzero(as_tuple=True)
         embeds = self.clip.token_embedding(ids_NT[row, place]) + embedding(place, self.positions())
         before = blocks.before_last(tower, embeds[None], Packed(lengths, ids_NT.device))
+        if isinstance(states, torch.Tensor):
+            asked_NT = place_T == length_N[:, None] - 1
+            asked_NT[: len(states)] |= states & there_NT[: len(states)]
+            asked = Asked(lengths, asked_NT, causal=True)
+            found = blocks.last(tower, before, asked, kept=asked.kept_K)[0]
+            return self._unit_text(found[asked.asking.last_N]), asked.spread(found, len(states))
         wanted, rest = (Packed(part, ids_NT.device) for part in (lengths[:states], lengths[len(lengths[:states]) :]))
         found, states_NTW = [], before.new_zeros(0, ids_NT.shape[1], before.shape[-1])
         if wanted.lengths:
@@ -185,3 +203,7 @@ class Backbone(nn.Module):
             **self.architecture,
             "text_cfg": {**self.architecture["text_cfg"], "context_length": context},
         }
+
+
+def _rows(states: torch.Tensor | int | None) -> int | None:
+    return len(states) if isinstance(states, torch.Tensor) else states
