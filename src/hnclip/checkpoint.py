@@ -32,9 +32,10 @@ class Progress:
 def save_checkpoint(
     path: Path, origin: dict, progress: Progress, model: torch.nn.Module, optimiser: torch.optim.Optimizer, scaler: Any
 ) -> None:
-    """Weights, optimiser, random state, place in the data and log, in one file, with all that they follow from.
+    """Weights, optimiser, place in the data and log, in one file, with all that they follow from.
 
-    Written by the first process; all call it together where they share the model.
+    Random draws follow from the seed and the step, so there is no state of theirs to keep. Written by the first
+    process; all call it together where they share the model.
     """
     record = {
         "origin": origin,
@@ -42,8 +43,6 @@ def save_checkpoint(
         "model": whole_state(model.state_dict()),
         "optimiser": whole_state(optimiser.state_dict()),
         "scaler": scaler.state_dict() if scaler is not None else {},
-        "random": torch.get_rng_state(),
-        "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
     }
     if rank() == 0:
         write_whole(path, lambda part: torch.save(record, part))
@@ -71,9 +70,6 @@ def load_checkpoint(
     optimiser.load_state_dict(own_optimiser_state(record["optimiser"], optimiser))
     if scaler is not None and record["scaler"]:
         scaler.load_state_dict(record["scaler"])
-    torch.set_rng_state(record["random"])
-    if record["random_cuda"]:
-        torch.cuda.set_rng_state_all(record["random_cuda"])
     progress = Progress(**record["progress"])
     say(f"resumed at optimiser step {progress.step}, epoch {progress.epoch}")
     return progress
