@@ -6,8 +6,14 @@ from world import BACKBONE, make_split
 
 from hnclip import processes
 from hnclip.data.split import open_split
-from hnclip.encode import encode_split
+from hnclip.encode import device, encode_split
 from hnclip.models.load import backbone_from
+
+
+def test_products_are_fp32_where_torch_was_told_otherwise():
+    torch.set_float32_matmul_precision("high")
+    device()
+    assert torch.get_float32_matmul_precision() == "highest"
 
 
 @pytest.mark.parametrize("world", [2, 3])

@@ -19,7 +19,11 @@ T = TypeVar("T")
 
 
 def device() -> torch.device:
-    """Where towers run: an NVIDIA or AMD GPU where torch has one, else the CPU."""
+    """Where towers run: an NVIDIA or AMD GPU where torch has one, else the CPU.
+
+    Products of fp32 numbers are from now on fp32 there: containers of NVIDIA's let torch round their factors to TF32.
+    """
+    torch.set_float32_matmul_precision("highest")
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
