@@ -1,6 +1,7 @@
 """What a framework computes for a batch: how many rows go through each tower, and what it compares beside them."""
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, NamedTuple
 
 from hnclip import frameworks, inputs
@@ -10,28 +11,32 @@ from hnclip.plan.towers import Towers
 SENTENCE = 25  # tokens of a sentence, start and end included
 REMOVED = 8  # tokens that the filter takes out of a caption [specified for DOCCI and DCI: 6 words]
 CHUNKS = 64  # most chunks of a caption
+CHUNKED = 80  # tokens that lie in them: windows slide by a word, through a few clauses
+REGION = 0.25  # of an image's patches, of the region that its best sentence tells of [assumed]
 HIDDEN = 0.2  # of an aggregator, as a share of its tokens' width
 FULL = 3.0  # forward and backward pass over the forward pass
 PASSES = 4.0  # reads and writes of what is kept and of its gradient
 WRITES = 2.0  # the same of a forward pass alone
-# Whose token states a framework reads; the others of its rows are read at one token. One not named here reads all.
+ALL = inf
+# Token states that a framework reads of its rows, beside one: of an image the share of its patches, of a text how many.
+# Rows that are not named are read at one token; a framework that is not named here reads all of everything.
 STATES = {
-    "longclip": (),
-    "longclip_pcm": (),
-    "lora": (),
-    "dora": (),
-    "goal": ("image", "text"),
-    "structxlip": ("filtered_text",),
+    "longclip": {},
+    "longclip_pcm": {},
+    "lora": {},
+    "dora": {},
+    "goal": {"image": REGION, "text": SENTENCE - 2},
+    "structxlip": {"filtered_text": CHUNKED},
 }
 TOKENS = ("hnclip", "finelip")  # those that compare all tokens with all
 
 
 class Row(NamedTuple):
-    """An image or a text of a pair: its tokens (an image's are known to the tower), and whether all are read."""
+    """An image or a text of a pair: its tokens (None for an image), and those whose states are read (`STATES`)."""
 
     name: str
     tokens: float | None
-    states: bool
+    states: float
 
 
 @dataclass(frozen=True)
@@ -73,11 +78,11 @@ def workload(entry: dict[str, Any], caption: float) -> Workload:
     }
     images = [name for name in ("image", "crop", "edge") if name in fields]
     images += ["edge_crops"] * (int(inputs.wanted(entry).get("edge_crops", 0)) * ("edge_crops" in fields))
-    states = STATES.get(kind, fields)
+    states = STATES.get(kind, dict.fromkeys(fields, ALL))
     if kind == "structxlip" and options.get("chunk_states") == "released":
-        states = ("text",)
-    rows = [Row(name, None, name in states) for name in images]
-    rows += [Row(name, length, name in states) for name, length in lengths.items() if name in fields]
+        states = {"text": CHUNKED}
+    rows = [Row(name, None, states.get(name, 0)) for name in images]
+    rows += [Row(name, length, states.get(name, 0)) for name, length in lengths.items() if name in fields]
     adapted = Adapted(options.get("rank", 16), kind == "dora") if kind in ("lora", "dora") else None
     return Workload(kind, tuple(rows), adapted, options)
 
@@ -90,7 +95,7 @@ def passes(work: Workload, towers: Towers, longest: int | None = None) -> list[P
         count = towers.image_tokens if tokens is None else tokens
         if longest is not None and name in ("text", "filtered_text"):
             count = longest
-        found.append(Pass(tower, count, count if states else 1.0))
+        found.append(Pass(tower, count, min(count, 1 + states * (count - 1 if tokens is None else 1))))
     return found
 
 
