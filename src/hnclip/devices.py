@@ -33,9 +33,10 @@ def fabric_of(recipe: Recipe) -> Fabric:
     kind = device().type
     if recipe.precision == "16-mixed" and kind == "cpu":
         raise ValueError("recipe: precision 16-mixed needs a GPU; on a CPU take bf16-mixed or 32-true")
-    if recipe.processes == 1:
-        return Fabric(accelerator=kind, devices=1, precision=recipe.precision)
     started = started_processes()
+    by_torchrun = "TORCHELASTIC_RUN_ID" in os.environ  # of SLURM's tasks not all need run this command
+    if recipe.processes == 1 and not (by_torchrun and started > 1):
+        return Fabric(accelerator=kind, devices=1, precision=recipe.precision)
     if started != recipe.processes:
         raise ValueError(
             f"recipe: gpus {recipe.gpus} on nodes {recipe.nodes} are {recipe.processes} processes, and {started} "
