@@ -2,10 +2,13 @@
 
 `python benchmarks/chunk.py`: a mid-size backbone of random weights, noise pictures of 160 pixels, captions of DOCCI's
 lengths (its 5,100 test captions have 142 tokens of CLIP on average, deviation 47, median 134, 248 at most), plain
-InfoNCE; forward, backward and one AdamW step of both in turn. Counted are seconds of the processor. Memory is the most
-that torch has allocated in a step, weights and moments included, and without them, counted exactly; the chunked step
-is set against steps whose whole batch is one chunk of rows as they come. It holds gradients while it encodes, as any
-step does that adds up several.
+InfoNCE; forward, backward and one AdamW step of both in turn. Counted are seconds of the processor.
+
+Memory is the most that a whole training step holds, counted exactly from what torch allocates: weights, both moments,
+gradients and activations on either side, as each must find room in a step of any batch. Beside it stands what is above
+weights and moments, which no chunk can make smaller. The chunked step is set against steps whose whole batch is one
+chunk of rows as they come, and against one that adds up the gradients of such batches (another loss, but the same
+weights' gradients held while parts are encoded).
 """
 
 import argparse
@@ -48,17 +51,18 @@ def make_framework(kind: str):
     return frameworks.create(kind, backbone_from(entry), {}).train()
 
 
-def step_of(framework, batch: dict[str, torch.Tensor], chunk: int | None = None) -> Callable[[], None]:
-    """One training step, in chunks of so many rows or whole."""
+def step_of(framework, *batches: dict[str, torch.Tensor], chunk: int | None = None) -> Callable[[], None]:
+    """One training step, in chunks of so many rows or whole; of several batches their gradients are added up."""
     update = torch.optim.AdamW(list(framework.parameter_groups(1e-6)), fused=True)
-    loss, step = contrastive(LossEntry(), torch.Generator()), Step(torch.arange(len(batch["image"])), 1, 2, 0.0)
+    loss, step = contrastive(LossEntry(), torch.Generator()), Step(torch.arange(len(batches[0]["image"])), 1, 2, 0.0)
     losses = lambda z: framework.losses(z, step, loss)  # noqa: E731
 
     def take() -> None:
-        if chunk is None:
-            gradients.whole(framework, losses, batch, torch.Tensor.backward, 1.0)
-        else:
-            gradients.chunked(framework, losses, batch, torch.Tensor.backward, 1.0, chunk=chunk)
+        for batch in batches:
+            if chunk is None:
+                gradients.whole(framework, losses, batch, torch.Tensor.backward, 1.0)
+            else:
+                gradients.chunked(framework, losses, batch, torch.Tensor.backward, 1.0, chunk=chunk)
         update.step()
         update.zero_grad()
 
@@ -82,9 +86,10 @@ def timed(name: str, first: Callable[[], None], second: Callable[[], None], pair
 
 def compared(name: str, first: float, second: float) -> None:
     held = 3 * 4 * sum(weight.numel() for weight in make_framework("longclip").parameters())  # weights, two moments
-    both = (held + first) / (held + second)
+    whole = held + first, held + second
     print(
-        f"memory, {name} = {both:.3f}; without the {held / 1e6:.0f} MB of weights and moments {first / second:.3f} "
+        f"memory, {name}: whole step {whole[0] / whole[1]:.3f} ({whole[0] / 1e6:.0f} MB, {whole[1] / 1e6:.0f} MB); "
+        f"above the {held / 1e6:.0f} MB of weights and moments {first / second:.3f} "
         f"({first / 1e6:.0f} MB, {second / 1e6:.0f} MB)",
         flush=True,
     )
@@ -106,14 +111,16 @@ def main() -> None:
     lengths = batch["text_length"].float()
     print(f"{kind}, batch {options.batch}, chunk {chunk}: {lengths.mean():.0f} tokens on average, {lengths.max():.0f}")
     whole = step_of(make_framework(kind), batch)
-    chunked = step_of(make_framework(kind), batch, chunk)
+    chunked = step_of(make_framework(kind), batch, chunk=chunk)
     timed("chunked / whole", chunked, whole, options.pairs)
 
     starts = range(0, options.batch - chunk + 1, chunk)
     parts = [{key: value[start : start + chunk] for key, value in batch.items()} for start in starts]
     small = float(np.mean([peak(step_of(make_framework(kind), part)) for part in parts]))
-    compared("chunked / a batch of one chunk", peak(chunked), small)
-    compared("chunked / whole", peak(chunked), peak(whole))
+    found = peak(chunked)
+    compared("chunked / a batch of one chunk", found, small)
+    compared("chunked / batches of one chunk added up", found, peak(step_of(make_framework(kind), *parts)))
+    compared("chunked / whole", found, peak(whole))
 
     again = make_framework(kind)
     recompute_blocks(again.backbone.clip)
