@@ -28,7 +28,7 @@ LAYERS = [
         "sharded",
         "parts",
     },
-    {"frameworks", "gradient_pair", "scored", "starter", "deadline", "devices", "training_data"},
+    {"frameworks", "gradient_pair", "scored", "starter", "deadline", "devices", "optimise", "training_data"},
     {"audit", "train", "embed", "embed_captions", "embed_run", "evaluate", "export", "model_card"},
 ]
 # These stand beside the layers: what they may import of hnclip.

@@ -13,8 +13,11 @@ MARGIN = 30.0  # seconds left to write what is written once more and to leave
 LOOK = 30  # seconds that SLURM gets to answer
 
 
-class Stopped(Exception):
-    """A training that stops before its end, to go on from its checkpoint when it is started again."""
+class Stopped(BaseException):
+    """A training that stops before its end, to go on from its checkpoint when it is started again.
+
+    No `Exception`, as KeyboardInterrupt is none: whoever catches those must not keep it from stopping.
+    """
 
 
 class Deadline:

@@ -8,36 +8,33 @@ one and stops with exit status 75.
 import argparse
 import sys
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 from rich.console import Console
 from rich.progress import track
 
-from hnclip import gradients
 from hnclip.checkpoint import load_checkpoint, save_checkpoint
 from hnclip.command import run
 from hnclip.data.split import Split, open_split
 from hnclip.deadline import Deadline, Stopped
 from hnclip.devices import fabric_of
 from hnclip.frameworks import check_fields, create
-from hnclip.frameworks.base import Batch, Framework, Step
+from hnclip.frameworks.base import Framework
 from hnclip.losses.objective import Contrastive, LossEntry, contrastive
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
 from hnclip.models.recomputed import recompute_blocks
+from hnclip.optimise import Steps
 from hnclip.options import from_dict
 from hnclip.parts import Chunk
-from hnclip.processes import alike, any_of, average_gradients, least, rank, say, world
+from hnclip.processes import alike, any_of, rank, say
 from hnclip.recipe import Recipe, lr_factor
 from hnclip.record import costs, noted, origin, resident_memory, run_record
 from hnclip.scored import line, scored
-from hnclip.sharded import apart, brought_together, clip_gradients, keep_whole, shard
+from hnclip.sharded import apart, brought_together, keep_whole, shard
 from hnclip.store import read_json, remove_unfinished, write_json, write_rows
 from hnclip.training_data import TrainingData
 
@@ -46,7 +43,7 @@ WEIGHTS = "weights.safetensors"
 GOES_ON = 75  # exit status of a training that stopped early and goes on when it is started again (EX_TEMPFAIL)
 
 
-class Trainer:
+class Trainer(Steps):
     """One cell's training, from its resolved config."""
 
     def __init__(self, config: dict[str, Any], folder: Path):
@@ -76,8 +73,8 @@ class Trainer:
         self.costs = costs(self.optimiser, baseline, config)
         self.scaler = getattr(self.fabric._precision, "scaler", None)
         self.generator = torch.Generator(device=self.fabric.device)
-        apart_or_in_step = self._weights() if self.recipe.strategy == "ddp" else ()
-        self.chunk = self.recipe.chunk and Chunk(self.recipe.chunk, apart_or_in_step)
+        halved = self._weights() if self.recipe.strategy == "ddp" else ()  # else processes have to encode in step
+        self.chunk = self.recipe.chunk and Chunk(self.recipe.chunk, halved)
         self.contrastive = self._contrastive(self.loss)
 
     def _framework(self) -> Framework:
@@ -96,10 +93,6 @@ class Trainer:
         """The entry's image-caption term, with what it needs to know of the training captions."""
         tables = self.data.tables(entry, self.fabric.device)
         return contrastive(entry, self.generator, tables, self.recipe.tile)
-
-    def _weights(self) -> list[torch.nn.Parameter]:
-        """All that is trained."""
-        return [weight for group in self.optimiser.param_groups for weight in group["params"]]
 
     def run(self) -> None:
         """Train to the last epoch and write the results.
@@ -120,6 +113,7 @@ class Trainer:
             if rank() == 0:
                 self._write(ranks, record)
                 checkpoint.unlink(missing_ok=True)
+            any_of(False)  # none leaves before the results are written: a launcher may end the others then
 
     def _go_on(self, checkpoint: Path) -> None:
         """From the checkpoint, where there is one; refused where processes read different ones."""
@@ -131,6 +125,8 @@ class Trainer:
             )
         if self.chunk is not None:
             self.chunk.rows = self.progress.chunk or self.chunk.rows
+        if self.progress.epoch:
+            self.deadline.took("evaluation", self.progress.evaluation_seconds / self.progress.epoch)
 
     def _train(self, checkpoint: Path) -> pd.DataFrame:
         """Every step and evaluation that is left; the last epoch's ranks."""
@@ -151,7 +147,8 @@ class Trainer:
             self.progress.seconds += seconds
             self.deadline.took("step", seconds)
             due = self.progress.step % self.recipe.checkpoint_every == 0 or self.progress.step == steps
-            self._keep(checkpoint, due)
+            shared = self.recipe.strategy == "fsdp"  # whose evaluation cannot be broken off to write one
+            self._keep(checkpoint, due or (shared and self._epoch_is_done()))
             if self._epoch_is_done():
                 ranks = self._end_epoch(checkpoint, steps)
         return ranks
@@ -162,7 +159,7 @@ class Trainer:
 
     def _keep(self, checkpoint: Path, due: bool) -> None:
         """Write a checkpoint where one is due, and where the run has to stop, all processes after the same step."""
-        reason = self.deadline.reason(self._epoch_is_done()) if self.progress.epoch < self.recipe.epochs else None
+        reason = self.deadline.reason(self._epoch_is_done())
         stops = any_of(reason is not None)
         if due or stops:
             started = time.perf_counter()
@@ -185,97 +182,6 @@ class Trainer:
         self.progress.epoch += 1
         self.progress.step_of_epoch = 0
         return ranks
-
-    def _optimise(self, batches: list[np.ndarray], factor: float) -> None:
-        """One optimiser step: the mean gradient of its batches."""
-        self.model.train()
-        for group in self.optimiser.param_groups:
-            group["lr"] = group["peak_lr"] * factor
-        self._seed_draws()
-        terms = [self._backward(images, self._step_of(), 1 / len(batches)) for images in batches]
-        average_gradients(self._weights())
-        self._clip(batches)
-        self.optimiser.step()
-        self.optimiser.zero_grad()
-        self._clamp_scale()
-        mean = {f"loss_{name}": float(np.mean([each[name] for each in terms])) for name in terms[0]}
-        self.progress.rows.append(
-            {
-                "kind": "train",
-                "step": self.progress.step,
-                "epoch": self.progress.epoch,
-                "loss": sum(mean.values()),
-                **mean,
-                "lr": self.recipe.lr * factor,
-                "scale": self.framework.backbone.scale().item(),
-                "pairs": sum(map(len, batches)),
-            }
-        )
-        self.progress.pairs += sum(map(len, batches))
-        if self.chunk is not None:  # of all processes the fewest, so that a run that goes on has the same parts
-            self.progress.chunk = self.chunk.rows = least(self.chunk.rows)
-
-    def _seed_draws(self) -> None:
-        """What a loss draws follows from the seed and the step alone; what a tower draws, from the process as well."""
-        drawn = self.seed * 1_000_003 + self.progress.step
-        self.generator.manual_seed(drawn)
-        torch.manual_seed(drawn * world() + rank())
-
-    def _step_of(self) -> Callable[[torch.Tensor], Step]:
-        """From a batch's caption numbers to where in the training its loss is taken."""
-        share = self.progress.step_of_epoch / self.data.steps_an_epoch
-        return partial(Step, epoch=self.progress.epoch, epochs=self.recipe.epochs, share=share)
-
-    def _pairs(self, images: np.ndarray) -> tuple[Batch, torch.Tensor]:
-        """What the framework reads of this process's rows of the batch; the numbers of all its captions, [N]."""
-        batch, ids_N = self.data.pairs(images, self.progress.epoch)
-        device = self.fabric.device
-        return {key: batch[key].to(device) for key in self.framework.fields}, ids_N.to(device)
-
-    def _backward(self, images: np.ndarray, step_of: Callable, share: float) -> dict[str, float]:
-        batch, ids_N = self._pairs(images)
-        step = step_of(ids_N)
-        losses = lambda z: self.framework.losses(z, step, self.contrastive)  # noqa: E731
-        given = losses, batch, self.fabric.backward, share
-        if self.chunk is None:
-            terms = gradients.whole(self.model, *given, rows=len(images))
-        else:
-            terms = gradients.chunked(self._encode, *given, rows=len(images), chunk=self.chunk)
-        values = {name: term.item() for name, term in terms.items()}
-        if not np.isfinite(sum(values.values())):
-            self._stop(f"the loss is not finite ({values})", images)
-        return values
-
-    def _encode(self, batch: Batch) -> Batch:
-        """What the wrapped model does, without its hooks, which forbid a backward pass that starts at embeddings."""
-        with self.fabric.autocast():
-            z = self.framework(batch)
-        return {name: value.float() if value.is_floating_point() else value for name, value in z.items()}
-
-    def _clip(self, batches: list[np.ndarray]) -> None:
-        """Bound the gradient's norm once an optimiser step; under fp16 the scaler skips a step that is not finite."""
-        if self.recipe.clip_norm is None:
-            return
-        if self.recipe.strategy == "fsdp":
-            norm = clip_gradients(self._weights(), self.recipe.clip_norm)
-        else:
-            if self.scaler is not None:  # not by Fabric, whose clip_gradients refuses fused optimisers
-                self.scaler.unscale_(self.optimiser.optimizer)
-            norm = torch.nn.utils.clip_grad_norm_(self._weights(), self.recipe.clip_norm)
-        if self.scaler is None and not torch.isfinite(norm):
-            self._stop("the gradient is not finite", np.concatenate(batches))
-
-    def _stop(self, what: str, images: np.ndarray) -> None:
-        raise ValueError(
-            f"{what} at optimiser step {self.progress.step}; the batch: {self.data.ids(images)}. "
-            "Look at these images and captions, or lower `lr`, or use precision 32-true"
-        )
-
-    def _clamp_scale(self) -> None:
-        scale = self.framework.backbone.clip.logit_scale
-        if self.recipe.scale_clamp is not None and scale.requires_grad:
-            with torch.no_grad():
-                scale.clamp_(*self.recipe.scale_clamp)
 
     def _evaluated(self) -> list[Split]:
         """The split that is only watched, where there is one, and those that are reported."""
