@@ -322,3 +322,10 @@ def test_cells_of_several_processes_are_not_audited(config):
     check(config, SCHEMA)
     config["grids"]["main"]["audit"] = True
     assert "frameworks.longclip: 4 processes train its cells" in message(config)
+
+
+def test_adapters_are_not_shared_among_processes(config):
+    config["recipe"] |= {"gpus": 2, "strategy": "fsdp"}
+    assert "frameworks.lora: `strategy: fsdp` shares what is trained, and lora trains little" in message(config)
+    config["run"] = ["main"]
+    check(config, SCHEMA)

@@ -33,15 +33,15 @@ def ends_alike(run, straight):
 
 @pytest.fixture
 def terminated(monkeypatch):
-    """Trains a cell that gets a SIGTERM inside a method of the trainer, the first time that `when` says so."""
+    """Trains a cell that gets a signal inside a method of the trainer, when `when` says so."""
 
-    def train_in_two(folder, method, when):
+    def train_in_two(folder, method, when, number=signal.SIGTERM):
         config, run = make_cell(folder, recipe=RECIPE)
         inner = getattr(Trainer, method)
 
         def signalled(trainer, *inputs, **named):
             if when(trainer):
-                os.kill(os.getpid(), signal.SIGTERM)
+                os.kill(os.getpid(), number)
             return inner(trainer, *inputs, **named)
 
         with monkeypatch.context() as patched:
@@ -61,6 +61,22 @@ def test_sigterm_in_a_step_ends_after_it(tmp_path, straight, terminated):
     run, step = terminated(tmp_path, "_optimise", lambda trainer: trainer.progress.step == 2)
     assert step == 3
     ends_alike(run, straight)
+
+
+def test_ctrl_c_ends_after_the_step_and_goes_on(tmp_path, straight, terminated, capsys):
+    run, step = terminated(tmp_path, "_optimise", lambda trainer: trainer.progress.step == 1, signal.SIGINT)
+    assert step == 2 and "stopped after optimiser step 2: Ctrl-C" in capsys.readouterr().out
+    ends_alike(run, straight)
+
+
+def test_ctrl_c_that_is_ignored_stays_so():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Deadline() as limit:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert limit.reason(evaluates=False) is None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("epoch", [0, 1])

@@ -9,6 +9,8 @@ from hnclip.losses.entry import LossEntry
 from hnclip.options import from_dict
 from hnclip.recipe import Recipe
 
+ADAPTERS = ("lora", "dora")
+
 
 def scale_problems(config: Config) -> Iterator[str]:
     """Each fault of the grids that the study runs; recipes and losses at fault themselves are left to their checks."""
@@ -22,6 +24,12 @@ def scale_problems(config: Config) -> Iterator[str]:
                 faults[
                     f"frameworks.{framework}: {recipe.processes} processes train its cells (recipe: `gpus` times "
                     "`nodes`), and an audit has one; leave `audit` away from its grids"
+                ] = None
+            kind = config["frameworks"][framework]["kind"]
+            if recipe.strategy == "fsdp" and kind in ADAPTERS:
+                faults[
+                    f"frameworks.{framework}: `strategy: fsdp` shares what is trained, and {kind} trains little; "
+                    "take `strategy: ddp`"
                 ] = None
             if recipe.tile is not None:
                 faults |= dict.fromkeys(_untiled(config, framework, axes["losses"]))

@@ -1,4 +1,4 @@
-"""When a training has to stop before its end: the time limit of its SLURM job, or a SIGTERM."""
+"""When a training has to stop before its end: the time limit of its SLURM job, a SIGTERM, or Ctrl-C."""
 
 import os
 import re
@@ -11,6 +11,9 @@ from types import FrameType, TracebackType
 
 MARGIN = 30.0  # seconds left to write what is written once more and to leave
 LOOK = 30  # seconds that SLURM gets to answer
+LIMIT = "the job's time limit"
+SIGNALS = {signal.SIGTERM: "SIGTERM", signal.SIGINT: "Ctrl-C"}
+REASONS = ("", LIMIT, *SIGNALS.values())  # by number, so that processes can tell each other
 
 
 class Stopped(BaseException):
@@ -23,29 +26,33 @@ class Stopped(BaseException):
 class Deadline:
     """What may stop a training early, looked at after every step.
 
-    As a context it takes SIGTERM: the step in hand is finished first. Inside `interruptible()` code a SIGTERM raises
-    Stopped at once.
+    As a context it takes SIGTERM and Ctrl-C: the step in hand is finished first. Inside `interruptible()` code they
+    raise Stopped at once.
     """
 
     def __init__(self) -> None:
-        self.signalled = False
+        self.signalled: str | None = None
         self.at_once = False
         self.ends: float | None = None
         self.ends = self._job_ends()
         self.longest = {"step": 0.0, "save": 0.0, "evaluation": 0.0}
 
     def __enter__(self) -> "Deadline":
-        self.before = signal.signal(signal.SIGTERM, self._take)
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+        self.before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+        for number in self.before:
+            signal.signal(number, self._take)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        signal.signal(signal.SIGTERM, self.before)
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
     @contextmanager
     def interruptible(self, allowed: bool = True) -> Iterator[None]:
-        """Within it the first SIGTERM raises Stopped at once, even one that came before; unless not `allowed`."""
+        """Within it the first signal raises Stopped at once, even one that came before; unless not `allowed`."""
         self.at_once = allowed
         try:
             self._stop_at_once()
@@ -54,26 +61,26 @@ class Deadline:
             self.at_once = False
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        self.signalled = True
+        self.signalled = self.signalled or SIGNALS[signal.Signals(number)]
         self._stop_at_once()
 
     def _stop_at_once(self) -> None:
         if self.at_once and self.signalled:
             self.at_once = False  # SLURM and torchrun each send one: the second must not end what the first has begun
-            raise Stopped("SIGTERM")
+            raise Stopped(self.signalled)
 
     def took(self, what: str, seconds: float) -> None:
         """Note how long a step, a save or an evaluation took."""
         self.longest[what] = max(self.longest[what], seconds)
 
     def reason(self, evaluates: bool) -> str | None:
-        """Why to stop now, or None; `evaluates`: what comes next is an evaluation and not a step."""
+        """Why to stop now, of `REASONS`, or None; `evaluates`: what comes next is an evaluation and not a step."""
         if self.signalled:
-            return "SIGTERM"
+            return self.signalled
         if not self._near(evaluates):
             return None
         self.ends = self._job_ends()  # the limit may have been raised since
-        return "the job's time limit" if self._near(evaluates) else None
+        return LIMIT if self._near(evaluates) else None
 
     def _near(self, evaluates: bool) -> bool:
         needed = MARGIN + 2 * self.longest["save"] + 2 * self.longest["evaluation" if evaluates else "step"]

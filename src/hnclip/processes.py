@@ -35,15 +35,6 @@ def say(*words: Any) -> None:
         print(*words, flush=True)
 
 
-def any_of(flag: bool) -> bool:
-    """Whether the flag is true in any process."""
-    if world() == 1:
-        return flag
-    found = torch.tensor(int(flag), device=_device())
-    distributed.all_reduce(found, distributed.ReduceOp.MAX)
-    return bool(found)
-
-
 def most(value: int) -> int:
     """The largest value of all processes."""
     if world() == 1:

@@ -1,8 +1,8 @@
 """Trains one cell: `python -m hnclip.train runs/CELL/config.json runs/CELL`.
 
 Writes weights.safetensors, log.parquet, ranks.parquet and run.json. Killed at any moment and started again, it goes
-on from its last checkpoint to the same weights bit for bit. Before its SLURM job's time limit and on SIGTERM it writes
-one and stops with exit status 75.
+on from its last checkpoint to the same weights bit for bit. Before its SLURM job's time limit, on SIGTERM and on
+Ctrl-C it writes one and stops with exit status 75.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from rich.progress import track
 from hnclip.checkpoint import load_checkpoint, save_checkpoint
 from hnclip.command import run
 from hnclip.data.split import Split, open_split
-from hnclip.deadline import Deadline, Stopped
+from hnclip.deadline import REASONS, Deadline, Stopped
 from hnclip.devices import fabric_of
 from hnclip.frameworks import check_fields, create
 from hnclip.frameworks.base import Framework
@@ -30,7 +30,7 @@ from hnclip.models.recomputed import recompute_blocks
 from hnclip.optimise import Steps
 from hnclip.options import from_dict
 from hnclip.parts import Chunk
-from hnclip.processes import alike, any_of, rank, say
+from hnclip.processes import alike, most, rank, say
 from hnclip.recipe import Recipe, lr_factor
 from hnclip.record import costs, noted, origin, resident_memory, run_record
 from hnclip.scored import line, scored
@@ -97,7 +97,7 @@ class Trainer(Steps):
     def run(self) -> None:
         """Train to the last epoch and write the results.
 
-        Raises Stopped where the time limit or SIGTERM comes first; a checkpoint is written then.
+        Raises Stopped where the time limit or a signal comes first; a checkpoint is written then.
         """
         checkpoint = self.folder / "checkpoint.pt"
         if rank() == 0:
@@ -113,7 +113,7 @@ class Trainer(Steps):
             if rank() == 0:
                 self._write(ranks, record)
                 checkpoint.unlink(missing_ok=True)
-            any_of(False)  # none leaves before the results are written: a launcher may end the others then
+            most(0)  # none leaves before the results are written: a launcher may end the others then
 
     def _go_on(self, checkpoint: Path) -> None:
         """From the checkpoint, where there is one; refused where processes read different ones."""
@@ -160,16 +160,16 @@ class Trainer(Steps):
     def _keep(self, checkpoint: Path, due: bool) -> None:
         """Write a checkpoint where one is due, and where the run has to stop, all processes after the same step."""
         reason = self.deadline.reason(self._epoch_is_done())
-        stops = any_of(reason is not None)
-        if due or stops:
+        reason = REASONS[most(REASONS.index(reason or ""))]  # of any process
+        if due or reason:
             started = time.perf_counter()
             self._save(checkpoint)
             self.deadline.took("save", time.perf_counter() - started)
-        if stops:
-            raise Stopped(reason or "another process has to stop")
+        if reason:
+            raise Stopped(reason)
 
     def _end_epoch(self, checkpoint: Path, steps: int) -> pd.DataFrame:
-        """Evaluate and go to the next epoch; a SIGTERM meanwhile leaves a checkpoint before the evaluation."""
+        """Evaluate and go to the next epoch; a signal meanwhile leaves a checkpoint before the evaluation."""
         started, logged = time.perf_counter(), len(self.progress.rows)
         try:
             with self.deadline.interruptible(rank() == 0 and self.recipe.strategy == "ddp"):

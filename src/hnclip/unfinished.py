@@ -5,7 +5,9 @@ from pathlib import Path
 from hnclip import cell as cells
 from hnclip.cell import Config
 
-TAIL = 4096  # bytes from the end of a log
+TAIL = 16384  # bytes from the end of a log
+TELLS = ("error: ", "stopped after ")  # how a line of ours begins that says why; a launcher's own may follow
+SLURM = ".snakemake/slurm_logs/rule_train"
 RECORD = "run.json"
 
 
@@ -20,11 +22,13 @@ def unfinished(config: Config, root: Path = Path()) -> dict[str, str]:
 
 
 def last_line(log: Path) -> str:
-    """The last line that says something; of a long log only the end is read."""
+    """The last line that says why, or else the last one that says something; of a long log only the end is read."""
     with log.open("rb") as file:
         file.seek(max(log.stat().st_size - TAIL, 0))
         lines = file.read().decode("utf-8", errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "(its log is empty)")
+    said = [line.strip() for line in reversed(lines) if line.strip()]
+    empty = f"(its log is empty: it never started; on a cluster see {SLURM})"
+    return next((line for line in said if line.startswith(TELLS)), said[0] if said else empty)
 
 
 def table(config: Config, root: Path = Path()) -> str:
