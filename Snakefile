@@ -16,6 +16,7 @@ include: "workflow/resources.smk"
 
 
 check(config)
+check_nodes()
 
 
 include: "rules/fetch.smk"
