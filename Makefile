@@ -42,7 +42,7 @@ test: $(INSTALLED)
 	@$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 test-slow: $(INSTALLED)
-	@$(BIN)/python -m pytest -q -m slow
+	@$(BIN)/python -m pytest -q -m slow -n auto --dist loadfile
 
 test-slurm: $(INSTALLED)
 	@tests/slurm/run.sh $(BIN)/python -m pytest -q -m slurm -n 3 --dist loadfile tests/slurm
