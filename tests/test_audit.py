@@ -55,7 +55,7 @@ def test_an_audited_run_ends_with_the_same_weights(audited, kind):
     "recipe",
     [
         {"chunk": 3, "batch": 8},
-        {"precision": "bf16-mixed"},
+        pytest.param({"precision": "bf16-mixed"}, marks=pytest.mark.slow),
         pytest.param({"accumulate": 2}, marks=pytest.mark.slow),
         pytest.param({"checkpoint_every": 1}, marks=pytest.mark.slow),
     ],

@@ -101,6 +101,7 @@ def test_a_new_seed_trains_only_its_cells(study):
     assert study.jobs(with_seeds(1, 2)) == of_cells("infonce/s2", "hn/s2", "frozen/s2") | STUDY
 
 
+@pytest.mark.slow
 def test_a_report_option_trains_nothing(study):
     assert study.jobs(changed(report={"bootstrap": 10})) == STUDY
 
@@ -114,6 +115,7 @@ def test_the_frozen_boost_embeds_the_training_split(study):
     assert (study.folder / "results/embeddings/tiny/scenes/train.parquet").exists()
 
 
+@pytest.mark.slow
 def test_a_backbone_of_another_context_shares_the_pixels(study):
     tiny = yaml.safe_load((ROOT / "config.yaml").read_text())["backbones"]["tiny"]
     grid = {**OVERLAY["grids"]["some"], "backbones": ["tiny", "short"], "losses": ["infonce"], "transfer": []}
@@ -127,6 +129,7 @@ def test_a_backbone_of_another_context_shares_the_pixels(study):
     assert "Training short/scenes/longclip/infonce/s1" in found
 
 
+@pytest.mark.slow
 def test_a_rewritten_config_of_the_same_words_trains_nothing(study):
     path = next(study.folder.glob("results/dag/runs/**/config.json"))
     path.write_bytes(path.read_bytes())
@@ -201,6 +204,7 @@ def test_another_number_of_shards_finds_only_the_regions_again(tmp_path):
     assert study.jobs(OVERLAY, table) == {f"R{regions}"}
 
 
+@pytest.mark.slow
 def test_an_entry_may_have_the_name_of_a_file(study):
     overlay = changed(edges={"config": {"kind": "canny", "low": 1, "high": 2}})
     overlay["frameworks"] = {
@@ -257,6 +261,7 @@ def test_another_way_to_the_same_files_prepares_and_trains_nothing(tmp_path):
     assert study.jobs(after) <= {"Config of source urban1k"}
 
 
+@pytest.mark.slow
 def test_a_key_that_stands_twice_in_an_overlay_stops_the_study(study):
     said = study.snakemake(yaml.safe_dump(OVERLAY) + "study: other\n", "--dry-run", fails=True)
     assert "overlay.yaml, line" in said and ": study (first in line" in said

@@ -26,6 +26,7 @@ def test_shares_are_contiguous_even_and_complete():
             assert max(counts) - min(counts) <= 1 and counts == sorted(counts, reverse=True)
 
 
+@pytest.mark.slow
 def test_processes_agree_where_they_differ(tmp_path):
     command = [sys.executable, str(SCRIPT.with_name("agreeing_processes.py"))]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

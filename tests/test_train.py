@@ -75,7 +75,7 @@ def test_two_epochs_lower_the_frameworks_own_loss(tmp_path, kind):
     assert by_epoch.iloc[-1] < by_epoch.iloc[0]
 
 
-EVERY = [(kind, {}) for kind in names()]
+EVERY = [pytest.param(kind, {}, marks=() if kind in ("longclip", "lora") else pytest.mark.slow) for kind in names()]
 RECIPES = [{"chunk": 3, "batch": 8}, {"accumulate": 2}, {"chunk": 3, "batch": 8, "precision": "bf16-mixed"}]
 
 
