@@ -63,7 +63,15 @@ def test_sigterm_in_a_step_ends_after_it(tmp_path, straight, terminated):
     ends_alike(run, straight)
 
 
-def test_ctrl_c_ends_after_the_step_and_goes_on(tmp_path, straight, terminated, capsys):
+@pytest.fixture
+def ctrl_c():
+    """As at a terminal; what runs in the background of a shell has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_after_the_step_and_goes_on(tmp_path, straight, ctrl_c, terminated, capsys):
     run, step = terminated(tmp_path, "_optimise", lambda trainer: trainer.progress.step == 1, signal.SIGINT)
     assert step == 2 and "stopped after optimiser step 2: Ctrl-C" in capsys.readouterr().out
     ends_alike(run, straight)
