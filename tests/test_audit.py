@@ -90,6 +90,7 @@ def test_dropout_draws_what_it_would_without_the_audit(audited, monkeypatch, chu
     assert (exact["cosine"] > 1 - 1e-6).all()
 
 
+@pytest.mark.slow
 def test_a_loss_that_draws_draws_the_same(audited):
     shuffled = {"base": "infonce", "boost": "shuffled", "gamma": 0.5}
     rows, _ = audited({"every": 1, "boosted": shuffled}, loss=shuffled)

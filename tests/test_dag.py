@@ -213,6 +213,7 @@ def test_an_entry_may_have_the_name_of_a_file(study):
     assert "Edge maps of scenes/train by config" in study.jobs(overlay)
 
 
+@pytest.mark.slow
 def test_the_way_out_that_the_readme_names_for_replaced_images_prepares_and_trains(own):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "--configfile my_study.yaml -R prepare_own`" in readme
@@ -232,6 +233,7 @@ def test_the_way_out_that_the_readme_names_for_a_hard_stop_unlocks(own):
     assert "Record of study own" in own.snakemake(OWN, *force)
 
 
+@pytest.mark.slow
 def test_images_of_a_test_set_are_found_before_they_are_left_out(study):
     whole = {"kind": "vg_paragraphs", "options": {}, "train": "train", "validation": "val", "test": ["test"]}
     path = "results/overlap/whole/train/scenes/test.txt"
@@ -243,6 +245,7 @@ def test_images_of_a_test_set_are_found_before_they_are_left_out(study):
     assert "Preparing benchmark clean" in jobs
 
 
+@pytest.mark.slow
 def test_a_published_data_set_is_fetched_before_its_benchmark_is_prepared(study):
     entry = {"kind": "urban1k", "options": {}, "train": None, "validation": None, "test": ["test"]}
     grid = {**OVERLAY["grids"]["some"], "transfer": ["urban"]}

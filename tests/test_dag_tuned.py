@@ -63,6 +63,7 @@ def test_a_control_more_trains_its_cells_and_nothing_else(study):
     assert without_tail(found) == {"Config of margin/s1", "Training margin/s1"}
 
 
+@pytest.mark.slow
 def test_a_setting_more_is_tried_and_the_choice_made_again(study):
     found = without_tail(study.jobs(overlay([17, None, 50])))
     new = "infonce-tuned-scale50/s41"

@@ -52,6 +52,7 @@ def test_the_same_study_gives_the_same_bytes(lean, written, tmp_path):
     assert digests(tmp_path) == digests(written)
 
 
+@pytest.mark.slow
 def test_a_study_without_data_says_so(study, tmp_path):
     bare = dataclasses.replace(study, ranks=study.ranks[:0], epochs=study.epochs[:0], record={})
     write_figures(bare, tmp_path)

@@ -114,6 +114,7 @@ def test_turned_and_missing_images_are_named_and_nothing_is_written(split, tmp_p
     assert not list(tmp_path.glob("c.*"))
 
 
+@pytest.mark.slow
 def test_the_commands_write_the_same_files(split, tmp_path):
     manifest, segments = split
     crops.write(manifest, segments, TRANSFORM, tmp_path / "crops.npy", tmp_path / "crops.json")
