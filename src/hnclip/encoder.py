@@ -1,0 +1,78 @@
+"""A model that a person named, ready to embed pictures and texts of their own: for search, diagnosis and evaluation."""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from hashlib import sha256
+
+import numpy as np
+import torch
+
+from hnclip.data.images import Transform, decode, transform_image
+from hnclip.data.tokens import tokenize
+from hnclip.encode import device, encode_texts
+from hnclip.model_spec import backbone_entry
+from hnclip.models.backbone import Backbone
+from hnclip.models.load import backbone_from
+from hnclip.options import from_dict
+
+
+class Encoder:
+    """Unit embeddings of pictures and texts by one model (`hnclip.model_spec` has how it may be named).
+
+    `name` is what it was asked for as, `entry` its backbone's entry. Embeddings of two encoders may be compared only
+    where their `identity` is the same.
+    """
+
+    def __init__(self, name: str, batch: int = 32):
+        self.name = name
+        self.entry = backbone_entry(name)
+        self.batch = batch
+        self.backbone: Backbone = backbone_from(self.entry).eval().to(device())
+        self.transform = from_dict(Transform, self.entry["transform"], "transform of the backbone")
+
+    @property
+    def width(self) -> int:
+        """Numbers of an embedding."""
+        return self.backbone.architecture["embed_dim"]
+
+    @property
+    def scale(self) -> float:
+        """The inverse temperature that the model multiplies cosines by."""
+        return self.backbone.scale().item()
+
+    @cached_property
+    def identity(self) -> str:
+        """A hash of the weights and of how pictures and texts come to them, 64 hexadecimal digits."""
+        seen_by = {key: self.entry[key] for key in ("context", "tokenizer", "transform")}
+        told = sha256(json.dumps(seen_by, sort_keys=True).encode())
+        for name, value in sorted(self.backbone.weights().items()):
+            told.update(name.encode())
+            told.update(np.ascontiguousarray(value.detach().cpu().float().numpy()).tobytes())
+        return told.hexdigest()
+
+    @torch.no_grad()
+    def texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Embeddings of texts, float32 [C, D]; one too long for the context is cut. ValueError for empty ones."""
+        tokens = tokenize(list(texts), self.entry["tokenizer"], self.entry["context"])
+        return encode_texts(self.backbone, tokens, self.batch).numpy()
+
+    @torch.no_grad()
+    def images(self, files: Iterable[tuple[str, bytes]]) -> np.ndarray:
+        """Embeddings of pictures given as (name, the file's bytes), float32 [I, D].
+
+        Raises ValueError for one that cannot be read, naming it.
+        """
+        found, waiting = [], []
+        for name, data in files:
+            waiting.append(transform_image(decode(data, name, self.transform.exif), self.transform))
+            if len(waiting) == self.batch:
+                found.append(self._embed(waiting))
+                waiting = []
+        if waiting:
+            found.append(self._embed(waiting))
+        return np.concatenate(found) if found else np.zeros((0, self.width), np.float32)
+
+    def _embed(self, pictures: list[np.ndarray]) -> np.ndarray:
+        pixels_NHWC = torch.from_numpy(np.stack(pictures)).to(self.backbone.mean.device)
+        return self.backbone.image(pixels_NHWC, states=0)[0].cpu().numpy()

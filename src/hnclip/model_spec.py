@@ -1,0 +1,122 @@
+"""A model as a person names it on a command line becomes the entry of a backbone, as a study's config has it."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from hnclip.store import read_json
+
+FORMS = (
+    "tiny; the folder of a run; a .safetensors file written by hnclip; a released Long-CLIP .pt file; the folder of a "
+    "model exported for open_clip; open_clip's MODEL:TAG, such as ViT-B-16-quickgelu:openai, where TAG may be a file"
+)
+RUN_FILES = ("run.json", "weights.safetensors")
+EXPORTED = "open_clip_config.json"
+BACKBONE, ADAPTER = "hnclip-backbone-1", "hnclip-adapter-1"  # formats of weights files
+
+
+def is_run(model: str | Path) -> bool:
+    """True where this is the folder of a finished training."""
+    return all((Path(model) / name).is_file() for name in RUN_FILES)
+
+
+def backbone_entry(model: str) -> dict[str, Any]:
+    """The entry of `backbones` that a name stands for; of a run, its trained towers as a checkpoint.
+
+    A run on cached embeddings has no towers: its entry is that of the backbone whose embeddings it maps. Raises
+    ValueError or FileNotFoundError saying what may be named.
+    """
+    path = Path(model)
+    if model == "tiny":
+        return {"kind": "starter", "context": 248, "tokenizer": "clip", "transform": _transform(48)}
+    if is_run(path):
+        return _of_run(path)
+    if path.is_dir() and any((path / name).is_file() for name in (*RUN_FILES, "config.json")):
+        missing = [name for name in RUN_FILES if not (path / name).is_file()]
+        raise ValueError(f"{model} is no finished run: it lacks {' and '.join(missing)}")
+    if path.is_dir() and (path / EXPORTED).is_file():
+        return _exported(path)
+    if path.is_file() and path.suffix == ".safetensors":
+        return _of_file(path)
+    if path.is_file() and path.suffix == ".pt":
+        return _longclip(model)
+    if ":" in model and not path.exists():
+        return _open_clip(*model.split(":", 1))
+    raise ValueError(f"there is no model {model!r}. A model is: {FORMS}")
+
+
+def _transform(size: int, interpolation: str = "bicubic", resize: str = "shortest", exif: str = "ignore") -> dict:
+    return {"size": size, "interpolation": interpolation, "resize": resize, "exif": exif}
+
+
+def _of_run(folder: Path) -> dict[str, Any]:
+    """The trained towers, seen as the run's own backbone saw its pictures."""
+    trained = read_json(folder / "run.json")["config"]["backbone"]
+    weights = str(folder / "weights.safetensors")
+    if header(weights).get("format") == ADAPTER:
+        return trained
+    kept = {key: trained[key] for key in ("context", "tokenizer", "transform") if key in trained}
+    return {"kind": "checkpoint", "weights": weights, **kept}
+
+
+def _of_file(path: Path) -> dict[str, Any]:
+    said = header(str(path))
+    if said.get("format") != BACKBONE:
+        raise ValueError(f"{path} is no backbone written by hnclip: it does not name its architecture")
+    architecture, preprocess = json.loads(said["architecture"]), json.loads(said["preprocess"])
+    return {
+        "kind": "checkpoint",
+        "weights": str(path),
+        "context": architecture["text_cfg"].get("context_length", 77),
+        "tokenizer": said.get("tokenizer", "clip"),
+        "transform": _transform(preprocess["size"], preprocess["interpolation"], preprocess["resize"]),
+    }
+
+
+def header(path: str) -> dict[str, str]:
+    """What a safetensors file says of itself, read from its head alone; ValueError where it is none."""
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > 2**27:
+                raise ValueError("its head is too long")
+            return json.loads(file.read(length)).get("__metadata__", {})
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f"{path} is no safetensors file ({error})") from None
+
+
+def _longclip(weights: str) -> dict[str, Any]:
+    return {"kind": "longclip", "weights": weights, "context": 248, "tokenizer": "clip", "transform": _transform(224)}
+
+
+def _exported(folder: Path) -> dict[str, Any]:
+    """A folder in open_clip's own layout, with its architecture and preprocessing."""
+    said = read_json(folder / EXPORTED)
+    text, pictures = said["model_cfg"]["text_cfg"], said["preprocess_cfg"]
+    return {
+        "kind": "open_clip",
+        "model": f"local-dir:{folder}",
+        "context": text.get("context_length", 77),
+        "tokenizer": "clip",
+        "transform": _transform(
+            pictures["size"], pictures.get("interpolation", "bicubic"), pictures.get("resize_mode", "shortest")
+        ),
+    }
+
+
+def _open_clip(model: str, tag: str) -> dict[str, Any]:
+    """A model that open_clip knows, at the context it was made for, stretched from 77 to 248 as studies do."""
+    path = Path(find_spec("open_clip").origin).parent / "model_configs" / f"{model}.json"
+    if not path.is_file():
+        raise ValueError(f"open_clip has no model {model!r}; its models are the files of {path.parent}")
+    found = read_json(path)
+    context = found["text_cfg"].get("context_length", 77)
+    return {
+        "kind": "open_clip",
+        "model": model,
+        "pretrained": tag,
+        "context": 248 if context == 77 else context,
+        "tokenizer": "clip",
+        "transform": _transform(found["vision_cfg"].get("image_size", 224)),
+    }
