@@ -57,6 +57,10 @@ class Encoder:
         tokens = tokenize(list(texts), self.entry["tokenizer"], self.entry["context"])
         return encode_texts(self.backbone, tokens, self.batch).numpy()
 
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """For each text, whether it is too long for the context, so that its end is not read."""
+        return [tokenize([text], self.entry["tokenizer"], self.entry["context"]).truncated > 0 for text in texts]
+
     @torch.no_grad()
     def images(self, files: Iterable[tuple[str, bytes]]) -> np.ndarray:
         """Embeddings of pictures given as (name, the file's bytes), float32 [I, D].
@@ -67,12 +71,14 @@ class Encoder:
         for name, data in files:
             waiting.append(transform_image(decode(data, name, self.transform.exif), self.transform))
             if len(waiting) == self.batch:
-                found.append(self._embed(waiting))
+                found.append(self.pixels(waiting))
                 waiting = []
         if waiting:
-            found.append(self._embed(waiting))
+            found.append(self.pixels(waiting))
         return np.concatenate(found) if found else np.zeros((0, self.width), np.float32)
 
-    def _embed(self, pictures: list[np.ndarray]) -> np.ndarray:
+    @torch.no_grad()
+    def pixels(self, pictures: Sequence[np.ndarray]) -> np.ndarray:
+        """Embeddings of pictures that `transform` was applied to, uint8 [side, side, 3] each, float32 [I, D]."""
         pixels_NHWC = torch.from_numpy(np.stack(pictures)).to(self.backbone.mean.device)
         return self.backbone.image(pixels_NHWC, states=0)[0].cpu().numpy()
