@@ -10,8 +10,9 @@ from pathlib import Path
 import yaml
 from snakemake.exceptions import WorkflowError
 
-SOURCE = Path(workflow.basedir) / "src"
-sys.path.insert(0, str(SOURCE))
+# In a clone the code lies beside the workflow; an installed package has both, and is found by itself.
+SOURCE = [str(path) for path in [Path(workflow.basedir) / "src"] if path.is_dir()]
+sys.path[:0] = SOURCE
 
 from hnclip import cell as cells  # noqa: E402
 from hnclip import check as checks  # noqa: E402
@@ -26,7 +27,7 @@ from hnclip.report.contents import FIGURES, GALLERIES, PAGES, TABLES  # noqa: E4
 # `python` in a job is the interpreter that runs Snakemake (or that of its conda environment), and it finds hnclip.
 os.environ.update(
     PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
-    PYTHONPATH=os.pathsep.join(filter(None, [str(SOURCE), os.environ.get("PYTHONPATH")])),
+    PYTHONPATH=os.pathsep.join(filter(None, [*SOURCE, os.environ.get("PYTHONPATH")])),
     PIP_CONSTRAINT=(Path(workflow.basedir) / "envs" / "constraints.txt").as_uri(),
 )
 
@@ -175,13 +176,14 @@ def cell_record(wildcards):
 def cell_inputs(wildcards):
     """Every file that a cell reads beside its config: the data, a checkpoint, the frozen backbone's embeddings."""
     cell = parsed(wildcards)
-    files = cells.data_files(config, cell.backbone, cell.train, splits(cell.train))
+    cached = cells.is_cached(config, cell)
+    files = cells.data_files(config, cell.backbone, cell.train, splits(cell.train), cached)
     if cells.needs_embeddings(config, cell):
         split = config["benchmarks"][cell.train]["train"]
         files.append(cells.embeddings_path(cell.backbone, cell.train, split))
     for path in cells.input_paths(config, cell).values():
         files += [path, inputs.record_path(path)]
-    return files + weights_inputs(cell.backbone)
+    return files + ([] if cached else weights_inputs(cell.backbone))
 
 
 def tuned(chosen):
@@ -231,19 +233,21 @@ def embedded_inputs(wildcards):
 
 def target_record(wildcards):
     """The test splits of a benchmark, as a cell of this backbone reads them."""
-    names = cells.test_splits(config, wildcards.benchmark)
-    paths = [cells.data_paths(config, wildcards.backbone, wildcards.benchmark, split) for split in names]
+    names, cached = cells.test_splits(config, wildcards.benchmark), bool(wildcards.cached)
+    paths = [cells.data_paths(config, wildcards.backbone, wildcards.benchmark, split, cached) for split in names]
     return canonical({"test": paths})
 
 
 def target_inputs(wildcards):
-    backbone = parsed(wildcards).backbone
+    cell = parsed(wildcards)
     names = cells.test_splits(config, wildcards.benchmark)
-    return cells.data_files(config, backbone, wildcards.benchmark, names)
+    return cells.data_files(config, cell.backbone, wildcards.benchmark, names, cells.is_cached(config, cell))
 
 
 def target_file(wildcards):
-    return f"{cells.study_folder(config)}/targets/{parsed(wildcards).backbone}/{wildcards.benchmark}.json"
+    cell = parsed(wildcards)
+    kind = ".cached" if cells.is_cached(config, cell) else ""
+    return f"{cells.study_folder(config)}/targets/{cell.backbone}/{wildcards.benchmark}{kind}.json"
 
 
 # the study
@@ -329,6 +333,7 @@ wildcard_constraints:
     transform=r"\d+-[a-z]+-[a-z]+-[a-z]+",
     tokens=r"[a-z]+-\d+",
     segments=NAME,
+    cached=r"(?:\.cached)?",
     shard=r"\d+",
     shards=r"\d+",
     edges=NAME,
