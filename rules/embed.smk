@@ -48,6 +48,8 @@ rule embed:
         ranks="results/embeddings/{backbone}/{benchmark}/{split}.ranks.parquet",
     log:
         "logs/embed/{backbone}/{benchmark}/{split}.log",
+    wildcard_constraints:
+        backbone=among_backbones(given=False),
     benchmark:
         "logs/embed/{backbone}/{benchmark}/{split}.tsv"
     conda:
@@ -61,6 +63,32 @@ rule embed:
     shell:
         "exec python -m hnclip.launch hnclip.embed {input.backbone:q} {input.split:q}"
         " {output.embeddings:q} {output.ranks:q} > {log:q} 2>&1"
+
+
+rule embed_given:
+    input:
+        backbone="results/embeddings/{backbone}/config.json",
+        manifest="results/data/{benchmark}/{split}.parquet",
+        file=given_embeddings,
+    output:
+        embeddings="results/embeddings/{backbone}/{benchmark}/{split}.parquet",
+        ranks="results/embeddings/{backbone}/{benchmark}/{split}.ranks.parquet",
+    log:
+        "logs/embed_given/{backbone}/{benchmark}/{split}.log",
+    wildcard_constraints:
+        backbone=among_backbones(given=True),
+    benchmark:
+        "logs/embed_given/{backbone}/{benchmark}/{split}.tsv"
+    conda:
+        "../envs/train.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    message:
+        "Embeddings of {wildcards.benchmark}/{wildcards.split} from the file of {wildcards.backbone}"
+    shell:
+        "python -m hnclip.embed_given {input.backbone:q} {input.manifest:q} {output.embeddings:q} {output.ranks:q}"
+        " > {log:q} 2>&1"
 
 
 rule configure_embedded:

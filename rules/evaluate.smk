@@ -7,9 +7,9 @@ localrules:
 
 rule configure_target:
     output:
-        "results/{study}/targets/{backbone}/{benchmark}.json",
+        "results/{study}/targets/{backbone}/{benchmark}{cached}.json",
     log:
-        "logs/configure_target/{study}/{backbone}/{benchmark}.log",
+        "logs/configure_target/{study}/{backbone}/{benchmark}{cached}.log",
     conda:
         "../envs/prepare.yaml"
     params:

@@ -152,6 +152,17 @@ def backbone_weights(wildcards):
     return weights_inputs(wildcards.backbone)
 
 
+def given_embeddings(wildcards):
+    """The user's own file of embeddings."""
+    return config["backbones"][wildcards.backbone]["file"]
+
+
+def among_backbones(given):
+    """The pattern of the backbones whose embeddings the user gives, or else of all others."""
+    names = [name for name, entry in config["backbones"].items() if (entry.get("kind") == "embeddings") == given]
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
 def weights_inputs(backbone):
     """A file of weights that the user names: another file there runs again what was made from it. Or published ones.
 

@@ -153,22 +153,29 @@ def zero_shot_path(backbone: str, benchmark: str, split: str) -> str:
     return f"results/embeddings/{backbone}/{benchmark}/{split}.ranks.parquet"
 
 
-def data_paths(config: Config, backbone: str, benchmark: str, split: str) -> dict[str, str]:
-    """The three files that hold one split for one backbone, and its name in tables."""
+def data_paths(config: Config, backbone: str, benchmark: str, split: str, cached: bool = False) -> dict[str, str]:
+    """The files that hold one split for one backbone, and its name in tables; `cached`, by its embeddings alone."""
+    named = {"name": f"{benchmark}/{split}", "manifest": manifest_path(benchmark, split)}
+    if cached:
+        return {**named, "embeddings": embeddings_path(backbone, benchmark, split)}
     return {
-        "name": f"{benchmark}/{split}",
-        "manifest": manifest_path(benchmark, split),
+        **named,
         "pixels": pixels_path(config, backbone, benchmark, split),
         "tokens": tokens_path(config, backbone, benchmark, split),
     }
 
 
-def data_files(config: Config, backbone: str, benchmark: str, splits: list[str]) -> list[str]:
+def is_cached(config: Config, cell: Cell) -> bool:
+    """True where this cell trains on its backbone's cached embeddings."""
+    return inputs.cached(config["frameworks"][cell.framework])
+
+
+def data_files(config: Config, backbone: str, benchmark: str, splits: list[str], cached: bool = False) -> list[str]:
     """The paths alone, as a rule's input."""
     return [
         path
         for split in splits
-        for key, path in data_paths(config, backbone, benchmark, split).items()
+        for key, path in data_paths(config, backbone, benchmark, split, cached).items()
         if key != "name"
     ]
 
@@ -190,6 +197,8 @@ def recipe_of(config: Config, cell: Cell) -> Config:
 
 def input_paths(config: Config, cell: Cell) -> dict[str, str]:
     """The files that this cell's training reads beside images and captions, by what they hold."""
+    if is_cached(config, cell):
+        return {}
     benchmark, backbone = config["benchmarks"][cell.train], config["backbones"][cell.backbone]
     root = manifest_path(cell.train, benchmark["train"]).removesuffix(".parquet")
     names = (benchmark.get("segments"), transform_name(backbone["transform"]), tokens_name(backbone))
@@ -211,15 +220,15 @@ def resolve(config: Config, cell: Cell) -> Config:
     """
     benchmark = config["benchmarks"][cell.train]
     framework = {key: value for key, value in config["frameworks"][cell.framework].items() if key != "recipe"}
-    validation = benchmark.get("validation")
+    validation, cached = benchmark.get("validation"), is_cached(config, cell)
     tests = benchmark["test"] if cell.loss in config["losses"] else []
     data = {
         "train": {
-            **data_paths(config, cell.backbone, cell.train, benchmark["train"]),
+            **data_paths(config, cell.backbone, cell.train, benchmark["train"], cached),
             **input_paths(config, cell),
         },
-        "validation": validation and data_paths(config, cell.backbone, cell.train, validation),
-        "test": [data_paths(config, cell.backbone, cell.train, split) for split in tests],
+        "validation": validation and data_paths(config, cell.backbone, cell.train, validation, cached),
+        "test": [data_paths(config, cell.backbone, cell.train, split, cached) for split in tests],
     }
     if needs_embeddings(config, cell):
         data["train"]["embeddings"] = embeddings_path(cell.backbone, cell.train, benchmark["train"])

@@ -8,6 +8,7 @@ from typing import Any
 
 from hnclip import frameworks
 from hnclip.cell import Config, all_splits, parse_overlap
+from hnclip.check_cached import cached_problems
 from hnclip.check_captions import caption_problems
 from hnclip.check_inputs import input_problems
 from hnclip.check_losses import loss_problems
@@ -18,14 +19,19 @@ from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
 from hnclip.study import WEIGHTS_KEYS, made_files, narrow, segments_files, user_files, weights_files
 
+TOWERS = ["context", "tokenizer", "transform"]
 NEEDED = {
-    "starter": [],
-    "checkpoint": ["weights"],
-    "longclip": ["weights"],
-    "open_clip": ["model", "pretrained"],
-    "random": ["architecture"],
+    "starter": TOWERS,
+    "checkpoint": ["weights", *TOWERS],
+    "longclip": ["weights", *TOWERS],
+    "open_clip": ["model", "pretrained", *TOWERS],
+    "random": ["architecture", *TOWERS],
+    "embeddings": ["file"],
 }
-READ = {**NEEDED, "open_clip": ["model", "pretrained", "pretrained_tag"], "random": ["architecture", "seed"]}
+READ = {kind: [*needed] for kind, needed in NEEDED.items()}
+READ["open_clip"] += ["pretrained_tag"]
+READ["random"] += ["seed"]
+READ["embeddings"] += ["id_column", "image_column", "text_column", "scale"]
 AXES = {
     "backbones": "backbones",
     "train": "benchmarks",
@@ -44,7 +50,7 @@ def check(config: Config, schema: dict[str, Any]) -> None:
     problems = [f"{_spell(path)}: {text}" for path, text, _ in errors]
     if not any(fatal for _, _, fatal in errors):
         problems += [*_names(config), *_entries(config), *input_problems(config), *_overlaps(config), *_files(config)]
-        problems += caption_problems(config)
+        problems += [*caption_problems(config), *cached_problems(config)]
         problems += loss_problems(config, {path[1] for path, _, _ in errors if len(path) > 1 and path[0] == "losses"})
         if not any("recipe" in path for path, _, _ in errors):
             problems += [*_recipes(config), *scale_problems(config)]

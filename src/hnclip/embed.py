@@ -27,7 +27,7 @@ def main(backbone: Path, manifest: Path, pixels: Path, tokens: Path, out: Path, 
     towers = backbone_from(read_json(backbone)).eval().to(device())
     image_ID, text_CD = encode_split(towers, split, BATCH)
     write_rows(out_ranks, retrieval(split, image_ID, text_CD))
-    write_embeddings(out, embedding_rows(split, image_ID, text_CD), towers)
+    write_embeddings(out, embedding_rows(split, image_ID, text_CD), towers, split.tokens.truncated)
 
 
 def embedding_rows(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) -> pa.Table:
@@ -42,9 +42,13 @@ def embedding_rows(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) 
     )
 
 
-def write_embeddings(out: Path, rows: pa.Table, backbone: Backbone) -> None:
-    """Write embeddings as one Parquet file; its metadata hold `scale`, exp of the backbone's logit scale."""
-    write_rows(out, rows, {"scale": repr(backbone.scale().item())})
+def write_embeddings(out: Path, rows: pa.Table, backbone: Backbone, cut: int | None) -> None:
+    """Write embeddings as one Parquet file; its metadata hold what `hnclip.data.vectors` reads.
+
+    `scale` is exp of the backbone's logit scale, `cut` how many captions did not fit its context, where that is known.
+    """
+    told = {} if cut is None else {"cut": str(cut)}
+    write_rows(out, rows, {"scale": repr(backbone.scale().item()), **told})
 
 
 def _vectors(rows_ND: np.ndarray) -> pa.FixedSizeListArray:

@@ -13,7 +13,7 @@ import torch
 from hnclip.command import run
 from hnclip.data.split import open_split
 from hnclip.encode import device, encode_split
-from hnclip.models.checkpoints import load_backbone
+from hnclip.models.trained import load_trained
 from hnclip.ranks import retrieval
 from hnclip.store import read_json, write_rows
 
@@ -21,7 +21,7 @@ from hnclip.store import read_json, write_rows
 def main(folder: Path, target: Path, out: Path) -> None:
     recipe = read_json(folder / "run.json")["config"]["recipe"]
     torch.set_num_threads(recipe["threads"])
-    backbone = load_backbone(folder / "weights.safetensors").eval().to(device())
+    backbone = load_trained(folder / "weights.safetensors").eval().to(device())
     splits = [open_split(record) for record in read_json(target)["test"]]
     ranks = [retrieval(split, *encode_split(backbone, split, recipe["eval_batch"])) for split in splits]
     write_rows(out, pd.concat(ranks, ignore_index=True))

@@ -18,6 +18,7 @@ FIELDS = {
     "edges": ("edge", "has_edge"),
     "edge_crops": ("edge_crops", "has_edge_crop"),
     "lexicon": ("filtered_text", "filtered_length", "chunks"),
+    "embeddings": ("image_vector", "text_vector"),  # in the place of image and caption
 }
 FILES = {
     "first_sentence": ("first_sentence",),
@@ -25,6 +26,7 @@ FILES = {
     "edges": ("edges",),
     "edge_crops": ("segments", "edge_crops"),
     "lexicon": ("lexicon", "filtered"),
+    "embeddings": (),  # of the backbone, not of the split alone (hnclip.cell.data_paths)
 }
 
 
@@ -36,6 +38,11 @@ def needs_segments(framework: Config) -> bool:
 def wanted(framework: Config) -> Config:
     """The inputs that an entry asks for; `false` and null ask for nothing."""
     return {name: value for name, value in framework.get("inputs", {}).items() if value not in (False, None)}
+
+
+def cached(framework: Config) -> bool:
+    """True where an entry trains on a backbone's cached embeddings, and needs neither pixels nor tokens."""
+    return "embeddings" in wanted(framework)
 
 
 def bringing(field: str) -> str | None:

@@ -19,7 +19,7 @@ from hnclip.study_runs import runs
 from hnclip.tuning import is_tuned
 
 # The key under which a kind of backbone names a file.
-WEIGHTS_KEYS = {"checkpoint": "weights", "longclip": "weights", "open_clip": "pretrained"}
+WEIGHTS_KEYS = {"checkpoint": "weights", "longclip": "weights", "open_clip": "pretrained", "embeddings": "file"}
 WEIGHTS_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".npz", ".safetensors")
 
 
@@ -76,7 +76,7 @@ def evaluated(config: Config) -> list[dict[str, str]]:
 def user_files(config: Config, benchmark: str) -> list[str]:
     """The user's own files that a benchmark is prepared from, images aside."""
     options = config["benchmarks"][benchmark]["options"]
-    named = [options.get("captions"), options.get("deb"), *(options.get("split_lists") or {}).values()]
+    named = [options.get("captions"), options.get("deb"), options.get("file"), *(options.get("split_lists") or {}).values()]
     named.append(options.get("exclude"))
     return [path for path in named if isinstance(path, str) and not cells.parse_overlap(path)]
 

@@ -24,9 +24,11 @@ from hnclip.devices import fabric_of
 from hnclip.frameworks import check_fields, create
 from hnclip.frameworks.base import Framework
 from hnclip.losses.objective import Contrastive, LossEntry, contrastive
-from hnclip.models.checkpoints import save_backbone
+from hnclip.models.backbone import Backbone
+from hnclip.models.cached import CachedTowers
 from hnclip.models.load import backbone_from
 from hnclip.models.recomputed import recompute_blocks
+from hnclip.models.trained import save_trained
 from hnclip.optimise import Steps
 from hnclip.options import from_dict
 from hnclip.parts import Chunk
@@ -79,7 +81,7 @@ class Trainer(Steps):
 
     def _framework(self) -> Framework:
         torch.manual_seed(self.seed)
-        backbone = backbone_from(self.config["backbone"])
+        backbone = self._backbone()
         if self.loss.scale is not None:
             backbone.fix_scale(self.loss.scale)
         entry = self.config["framework"]
@@ -88,6 +90,13 @@ class Trainer(Steps):
         if self.recipe.checkpoint_activations:
             recompute_blocks(backbone.clip)
         return framework
+
+    def _backbone(self) -> Backbone:
+        """The towers, or what stands for them where their embeddings are cached."""
+        split = self.data.split
+        if split.scale is None:
+            return backbone_from(self.config["backbone"])
+        return CachedTowers((split.pixels.shape[1], split.tokens.rows.shape[1]), split.scale)
 
     def _contrastive(self, entry: LossEntry) -> Contrastive:
         """The entry's image-caption term, with what it needs to know of the training captions."""
@@ -211,12 +220,9 @@ class Trainer(Steps):
             save_checkpoint(path, self.origin, self.progress, self.framework, self.optimiser, self.scaler)
 
     def _write(self, ranks: pd.DataFrame, record: dict[str, Any]) -> None:
-        save_backbone(
-            self.folder / WEIGHTS,
-            self.framework.trained_backbone(),
-            {"cell": self.config["cell"]},
-            extra=self.framework.extra_weights(),
-        )
+        origin = {"cell": self.config["cell"]}
+        extra = self.framework.extra_weights()
+        save_trained(self.folder / WEIGHTS, self.framework.trained_backbone(), origin, extra)
         write_rows(self.folder / "log.parquet", self.progress.rows)
         write_rows(self.folder / "ranks.parquet", ranks)
         write_json(self.folder / "run.json", {**record, **self.costs})

@@ -22,7 +22,7 @@ class TrainingData:
 
     def __init__(self, config: dict[str, Any], recipe: Recipe):
         self.config, self.recipe, self.seed = config, recipe, config["seed"]
-        self.split = open_split(config["data"]["train"], config["framework"], config["backbone"]["transform"])
+        self.split = open_split(config["data"]["train"], config["framework"], config["backbone"].get("transform"))
         self.images = self._images()
         self.steps_an_epoch = len(list(self.epoch_steps(0)))
 

@@ -45,6 +45,8 @@ def open_inputs(record: dict[str, str], framework: dict[str, Any], transform: An
             pixels = open_pixels(Path(record["edges"]))
             _check(record["edges"], len(pixels), frame["id"].nunique(), "images")
             opened.append(Edges(pixels))
+        elif name == "embeddings":
+            raise ValueError(f"{record['name']}: cached embeddings stand alone, beside no other input and no pixels")
         elif name == "edge_crops":
             regions = best(read_segments_of(Path(record["segments"]), frame), value)
             pixels = open_pixels(Path(record["edge_crops"]))

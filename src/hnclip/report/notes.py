@@ -54,12 +54,18 @@ def protocol_notes(study: Study) -> list[str]:
 def _cut_notes(study: Study) -> list[str]:
     """The share of captions that did not fit the model's context."""
     counts: dict[str, tuple[int, int]] = {}
+    unknown: dict[str, None] = {}
     for text in study.runs["captions_cut"].unique():
         counts.update({name: (cut, total) for name, (cut, total) in json.loads(text).items() if cut})
+        unknown |= {name: None for name, (cut, _) in json.loads(text).items() if cut is None}
+    notes = [f"How many captions of {_list(unknown)} the encoder cut is not known."] if unknown else []
     if not counts:
-        return []
+        return notes
     words = [f"{name} {cut} of {total} ({cut / total:.1%})" for name, (cut, total) in sorted(counts.items())]
-    return ["Captions longer than the model's context, cut there with their end token kept: " + ", ".join(words) + "."]
+    return [
+        "Captions longer than the model's context, cut there with their end token kept: " + ", ".join(words) + ".",
+        *notes,
+    ]
 
 
 def _warning_notes(study: Study) -> list[str]:

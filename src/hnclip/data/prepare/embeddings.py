@@ -1,0 +1,146 @@
+"""A person's own embeddings of images and captions, from any model: a Parquet file with one row a caption.
+
+Nothing is looked at but embeddings, ids and what the file says beside them: pictures may be elsewhere, or nowhere.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+from pyarrow import parquet
+
+from hnclip.data.assign import by_hash, by_lists
+from hnclip.data.captions import visible
+from hnclip.data.folder_checks import Facts, Row, check_leaks, check_rows
+from hnclip.data.manifest import write_manifest
+from hnclip.data.prepared_rows import manifest_rows, tell
+from hnclip.data.problems import FEW_IMAGES, Problems, few_images
+from hnclip.data.vectors import read_vectors
+from hnclip.options import from_dict
+
+CACHED = True  # it has no pixels, and maybe no words: only frameworks on cached embeddings train on it
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which columns of `file` hold what, and how its images are split; give exactly one of the three split options.
+
+    id_column: the image's id, shared by its captions. image_column, text_column: the embeddings, which a backbone of
+    kind `embeddings` reads too. caption_column: the words, where the file has them: equal ones are relevant to each
+    other, and galleries show them. path_column: the picture's file, for galleries, from the folder `images` on.
+    split_column, split_lists, split_hash, family_column: as in kind `folder`.
+    """
+
+    file: str
+    id_column: str = "id"
+    image_column: str = "image"
+    text_column: str = "text"
+    caption_column: str | None = None
+    path_column: str | None = None
+    images: str | None = None
+    split_column: str | None = None
+    split_lists: dict[str, str] | None = None
+    split_hash: dict[str, int] | None = None
+    family_column: str | None = None
+
+    def __post_init__(self):
+        given = [name for name in ("split_column", "split_lists", "split_hash") if getattr(self, name)]
+        if len(given) != 1:
+            raise ValueError(
+                "give exactly one of split_column, split_lists, split_hash "
+                f"(such as split_hash: {{train: 80, validation: 10, test: 10}}), not {' and '.join(given) or 'none'}"
+            )
+        shares = (self.split_hash or {"all": 100}).values()
+        if min(shares) < 1 or sum(shares) != 100:
+            raise ValueError(f"split_hash: whole percents that add up to 100, got {self.split_hash}")
+
+
+def splits(options: dict[str, Any]) -> list[str]:
+    """The splits that `prepare` would write."""
+    wanted = from_dict(Options, options, "embeddings")
+    if not wanted.split_column:
+        return list(wanted.split_lists or wanted.split_hash or {})
+    found = _words(wanted, wanted.split_column)
+    return list(dict.fromkeys(name for name in found if isinstance(name, str) and name.strip()))
+
+
+def prepare(options: dict[str, Any], folder: Path) -> None:
+    """Write each split's manifest.
+
+    Raises ValueError naming all faults; the whole list is then in `folder/problems.txt`.
+    """
+    wanted = from_dict(Options, options, "embeddings")
+    problems, warnings = Problems(), Problems()
+    vectors = read_vectors(Path(wanted.file), wanted.id_column, wanted.image_column, wanted.text_column)
+    rows, facts = _rows(wanted, vectors.ids, vectors.image_CD, problems)
+    rows = _assigned(wanted, rows, problems, warnings)
+    check_rows(rows, problems, warnings)
+    check_leaks(rows, facts, problems, warnings)
+    problems.stop(f"the embeddings of {wanted.file} cannot be used", Path(folder) / "problems.txt")
+    tell(warnings, f"the embeddings of {wanted.file} can be used; worth a look:", Path(folder) / "warnings.txt")
+    for split in dict.fromkeys([*splits(options), *(row.split for row in rows)]):
+        chosen = [row for row in rows if row.split == split]
+        print(f"{split}: {len({row.id for row in chosen})} images, {len(chosen)} captions")
+        write_manifest(Path(folder) / f"{split}.parquet", manifest_rows(chosen, facts))
+
+
+def _rows(wanted: Options, ids: list[str], image_CD: Any, problems: Problems) -> tuple[list[Row], Facts]:
+    """One row a caption; the hash of an image is that of its embedding, its size is not known.
+
+    Rows of one id whose image embeddings differ go to `problems`.
+    """
+    captions, paths, families, named = (
+        _words(wanted, column) if column else [None] * len(ids)
+        for column in (wanted.caption_column, wanted.path_column, wanted.family_column, wanted.split_column)
+    )
+    start = Path(wanted.images or Path(wanted.file).parent).absolute()
+    rows: list[Row] = []
+    hashes: dict[str, str] = {}
+    facts: Facts = {}
+    count: Counter[str] = Counter()
+    for number, name in enumerate(ids):
+        where, caption = f"row {number + 1}", captions[number]
+        if wanted.caption_column and not (isinstance(caption, str) and visible(caption)):
+            problems.add(f"empty {wanted.caption_column!r} (fill them in or remove the rows)", where)
+        if wanted.split_column and not named[number]:
+            problems.add(f"empty {wanted.split_column!r} (fill them in or remove the rows)", where)
+        told = sha256(image_CD[number].tobytes()).hexdigest()
+        if hashes.setdefault(name, told) != told:
+            problems.add("ids with two embeddings of their image (keep one)", f"{name!r} ({where})")
+        path = start / (paths[number] or name)
+        facts[path] = (told, 0, 0)
+        words = caption if wanted.caption_column else f"{name} #{count[name]}"
+        count[name] += 1
+        rows.append(Row(where, name, path, words or "", families[number] or name, named[number] or ""))
+    return rows, facts
+
+
+def _assigned(wanted: Options, rows: list[Row], problems: Problems, warnings: Problems) -> list[Row]:
+    """The rows in their splits; those that no list names are left out with a warning."""
+    if wanted.split_hash:
+        rows = [replace(row, split=by_hash(row.family, wanted.split_hash)) for row in rows]
+    if wanted.split_lists:
+        split_of = by_lists(wanted.split_lists, (row.id for row in rows), problems)
+        for name in dict.fromkeys(row.id for row in rows if row.id not in split_of):
+            warnings.add("images in no split list, left out", name)
+        rows = [replace(row, split=split_of[row.id]) for row in rows if row.id in split_of]
+    images = Counter(dict.fromkeys(wanted.split_lists or wanted.split_hash or (), 0))
+    images.update(split for split, _ in {(row.split, row.id) for row in rows})
+    for line in few_images(images):
+        problems.add(FEW_IMAGES, line)
+    return rows
+
+
+def _words(wanted: Options, column: str) -> list[str | None]:
+    """A column of the file as texts. Raises ValueError where the file has none of this name."""
+    try:
+        table = parquet.read_table(wanted.file, columns=[column])
+    except (pyarrow.ArrowException, OSError, KeyError) as error:
+        raise ValueError(f"{wanted.file}: column {column!r} cannot be read ({' '.join(str(error).split())})") from error
+    if not table.column_names:
+        known = ", ".join(parquet.read_schema(wanted.file).names)
+        raise ValueError(f"{wanted.file} has no column {column!r}; its columns: {known}")
+    return [None if value is None else str(value) for value in table[column].to_pylist()]

@@ -1,0 +1,99 @@
+"""Files of cached embeddings, one row a caption: written by `hnclip.embed`, or the user's own from any model."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+from pyarrow import parquet
+
+SCALE = "scale"  # in a file's metadata: the inverse temperature of the model that made the embeddings
+DEFAULT_SCALE = 100.0  # where the file does not say: CLIP's own bound
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Embeddings by caption: the image's id, its embedding and the caption's, and the model's inverse temperature."""
+
+    ids: list[str]
+    image_CD: np.ndarray  # float32
+    text_CD: np.ndarray  # float32, of another width where the two encoders have different ones
+    scale: float
+    truncated: int | None
+
+
+def read_vectors(path: Path, id_column: str = "id", image_column: str = "image", text_column: str = "text") -> Vectors:
+    """The embeddings in a Parquet file with one row a caption.
+
+    Raises FileNotFoundError, or ValueError naming the rows whose vectors are missing, of another length or not finite.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file of embeddings {path}")
+    try:
+        table = parquet.read_table(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{path} is no Parquet file ({' '.join(str(error).split())})") from error
+    wanted = (id_column, image_column, text_column)
+    if missing := [name for name in wanted if name not in table.column_names]:
+        raise ValueError(
+            f"{path} lacks the columns {', '.join(missing)}; it has {', '.join(table.column_names)}. It needs an id, "
+            "the image's embedding and the caption's, one row a caption"
+        )
+    if not len(table):
+        raise ValueError(f"{path} has no rows")
+    said = {name.decode(): value.decode() for name, value in (table.schema.metadata or {}).items()}
+    image_CD, text_CD = (_matrix(path, table, name) for name in (image_column, text_column))
+    ids = [str(name) for name in table[id_column].to_pylist()]
+    cut = int(said["cut"]) if said.get("cut", "").isdigit() else None
+    return Vectors(ids, image_CD, text_CD, _scale(path, said.get(SCALE)), cut)
+
+
+def _matrix(path: Path, table: pyarrow.Table, name: str) -> np.ndarray:
+    """A column of vectors as float32 [rows, D]."""
+    column = table[name].combine_chunks()
+    kind = column.type
+    if not (pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind) or pyarrow.types.is_fixed_size_list(kind)):
+        raise ValueError(f"{path}: column {name!r} holds {kind}, not vectors (lists of numbers)")
+    if not pyarrow.types.is_floating(kind.value_type) and not pyarrow.types.is_integer(kind.value_type):
+        raise ValueError(f"{path}: the vectors of column {name!r} hold {kind.value_type}, not numbers")
+    lengths = (
+        np.array([len(row) if row is not None else 0 for row in column]) if column.null_count else _lengths(column)
+    )
+    width = int(np.bincount(lengths).argmax())
+    if odd := [number for number in np.flatnonzero((lengths != width) | (width == 0))]:
+        raise ValueError(
+            f"{path}: column {name!r} has vectors of {width} numbers, but other ones in {_rows(odd)}; embed these again"
+        )
+    values = column.flatten().cast(pyarrow.float32()).to_numpy(zero_copy_only=False)
+    matrix = np.ascontiguousarray(values.reshape(len(column), width))
+    bad = ~np.isfinite(matrix).all(1) | ~matrix.any(1)
+    if bad.any():
+        raise ValueError(
+            f"{path}: column {name!r} has vectors that are zero or not finite in {_rows(np.flatnonzero(bad))}; "
+            "embed these again, or leave these rows out"
+        )
+    return matrix
+
+
+def _lengths(column: pyarrow.Array) -> np.ndarray:
+    if pyarrow.types.is_fixed_size_list(column.type):
+        return np.full(len(column), column.type.list_size)
+    return np.diff(column.offsets.to_numpy())
+
+
+def _rows(numbers: np.ndarray, shown: int = 20) -> str:
+    """Rows as a reader counts them, from 1."""
+    more = f" and {len(numbers) - shown} more" if len(numbers) > shown else ""
+    return f"rows {', '.join(str(number + 1) for number in numbers[:shown])}{more}"
+
+
+def _scale(path: Path, said: str | None) -> float:
+    if said is None:
+        return DEFAULT_SCALE
+    try:
+        scale = float(said)
+    except ValueError:
+        scale = 0.0
+    if not 0 < scale < np.inf:
+        raise ValueError(f"{path}: its metadata say `scale` {said!r}; an inverse temperature is a number above 0")
+    return scale
