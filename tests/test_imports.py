@@ -12,6 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "hnclip"
 # A module may import from its own layer and those before it.
 LAYERS = [
     {
+        "caption_places",
         "cell",
         "claim",
         "inputs",
@@ -73,7 +74,7 @@ BESIDE = {
     "profiles": {"options"},
     "unfinished": {"cell"},
     "gpu_slots": {"claim"},
-    "study": {"cell", "inputs", "store", "command", "study_data", "study_runs", "tuning"},
+    "study": {"caption_places", "cell", "inputs", "store", "command", "study_data", "study_runs", "tuning"},
     "study_runs": {"cell", "tuning"},
     "choose": {"command", "store", "tuning"},
     "study_data": {"cell", "text_encoder"},
@@ -81,6 +82,7 @@ BESIDE = {
     "check_captions": {"cell", "options", "text_encoder"},
     "check_sources": {"cell", "options", "data"},
     "check": {
+        "caption_places",
         "cell",
         "check_cached",
         "check_captions",
@@ -96,6 +98,9 @@ BESIDE = {
     },
     "check_losses": {"cell", "losses", "options", "tuning"},
     "check_scale": {"cell", "losses", "options", "recipe", "tuning"},
+    "project": {"options", "plan"},
+    "run_workflow": {"project"},
+    "one_cell": {"cell"},
     "plan": {"cell", "inputs", "study", "check", "options", "command", "frameworks", "data", "models", "plan"},
     "check_inputs": {"cell", "frameworks", "inputs", "options", "data"},
 }

@@ -5,17 +5,17 @@ import html
 import json
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-from pyarrow import parquet
-
+from hnclip.data.arrow_files import read_arrow
+from hnclip.data.pictures import Pictures
 from hnclip.data.problems import Problems
 from hnclip.options import nearest
 
-SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
+LINES = (".jsonl", ".jsonlines", ".ndjson")  # files of one JSON object a line
+SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet", *LINES[1:])
 UNREADABLE = "lines that cannot be read (repair them)"
 
 
@@ -23,13 +23,18 @@ UNREADABLE = "lines that cannot be read (repair them)"
 class Table:
     """The columns of a table, and its rows with the words that say where each stands, such as `line 7`.
 
-    published: a benchmark's own file: what is odd in it stays, and is a warning.
+    published: a benchmark's own file: what is odd in it stays, and is a warning. start: the folder where relative
+    image paths start (default: the file's). pictures: the images that lie within the file itself, whose cells are
+    `Picture`s; an image that is not there has an `Absent` cell. notes: what is worth a look, but no fault.
     """
 
     path: Path
     columns: list[str]
     rows: list[tuple[str, dict[str, Any]]]
     published: bool = False
+    start: Path | None = None
+    pictures: Pictures | None = None
+    notes: Problems = field(default_factory=Problems, compare=False)
 
 
 def read_table(path: Path, problems: Problems) -> Table:
@@ -61,7 +66,7 @@ def _read(path: Path, problems: Problems) -> Table:
         raise FileNotFoundError(f"{path}: no such captions file (looked in {Path.cwd()})")
     if path.suffix.lower() == ".parquet":
         return _parquet(path)
-    if path.suffix.lower() == ".jsonl":
+    if path.suffix.lower() in LINES:
         return read_jsonl(path, problems)
     try:
         return _csv(path, "\t" if path.suffix.lower() == ".tsv" else ",", problems)
@@ -78,7 +83,14 @@ def read_jsonl(path: Path, problems: Problems) -> Table:
 
 
 def _not_utf8(path: Path, error: UnicodeDecodeError) -> ValueError:
-    return ValueError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8")
+    return ValueError(not_utf8(path, error))
+
+
+def not_utf8(path: Path, error: UnicodeDecodeError) -> str:
+    """What to say of a file whose bytes are no UTF-8."""
+    utf16 = error.start == 0 and error.object[:2] in (b"\xff\xfe", b"\xfe\xff")
+    reason = "it is UTF-16" if utf16 else f"{error.reason} at byte {error.start}"
+    return f"{path} is not UTF-8 ({reason}); save it as UTF-8"
 
 
 def require(table: Table, wanted: dict[str, str]) -> None:
@@ -96,12 +108,8 @@ def require(table: Table, wanted: dict[str, str]) -> None:
 
 
 def _parquet(path: Path) -> Table:
-    try:
-        table = parquet.read_table(path)
-    except pyarrow.ArrowException as error:
-        raise ValueError(f"{path} is no Parquet file ({error})") from error
-    rows = [(f"row {number}", row) for number, row in enumerate(table.to_pylist(), 1)]
-    return Table(path, table.column_names, rows)
+    columns, rows, pictures = read_arrow(path)
+    return Table(path, columns, [(f"row {number}", row) for number, row in enumerate(rows, 1)], pictures=pictures)
 
 
 def _jsonl(path: Path, problems: Problems) -> Table:

@@ -10,9 +10,11 @@ from typing import Any
 from hnclip.data.bounded import PIXELS, Room, bounded
 from hnclip.data.captions import Table, visible
 from hnclip.data.images import count_pixels, decode
+from hnclip.data.pictures import Absent, Picture, Unpacked
 from hnclip.data.problems import Problems
 
 Facts = dict[Path, tuple[str, int, int]]  # sha256, width, height of each image file
+NO_IMAGE = "images that cannot be used (repair them or remove their rows)"
 _CHUNK = 1024
 
 
@@ -28,23 +30,52 @@ class Row:
     split: str
 
 
-def read_rows(table: Table, options: Any, start: Path, problems: Problems) -> list[Row]:
-    """The rows with all their texts; a list of captions becomes one row each. Others go to `problems`."""
+def read_rows(table: Table, options: Any, start: Path, problems: Problems, images: bool = True) -> list[Row]:
+    """The rows with all their texts; several captions become one row each. Others go to `problems`.
+
+    Without `images`, an image need not be there: a row without one has its place in the table as its id.
+    """
     rows = []
     for where, row in table.rows:
-        image = _text(row, options.image_column, where, problems)
+        image, path = _image(row, options.image_column, where, start, problems if images else None)
         name = _text(row, options.id_column, where, problems) if options.id_column else image
         split = _text(row, options.split_column, where, problems) if options.split_column else ""
         family = _family(row, options.family_column) if options.family_column else name
-        column = options.caption_column
-        captions = row.get(column)
-        captions = captions if isinstance(captions, list) and captions else [captions]
-        captions = [_text({column: caption}, column, where, problems) for caption in captions]
-        if None in (image, name, split):
+        captions = _captions(row, options.caption_column, where, problems)
+        if None in (path, name, split):
             continue
-        path = _find(start, image)
-        rows += [Row(where, name, path, text, family or name, split) for text in captions if text is not None]
+        rows += [Row(where, name, path, text, family or name, split) for text in captions]
     return rows
+
+
+def _image(
+    row: dict[str, Any], column: str | None, where: str, start: Path, problems: Problems | None
+) -> tuple[str | None, Path | None]:
+    """What a row's image is called and where it lies; (None, None) where it has none, which goes to `problems`."""
+    value = row.get(column) if column else None
+    if isinstance(value, Unpacked):
+        return value.name, value.path
+    if problems is None:
+        known = str(value) if isinstance(value, str | int) and str(value).strip() else getattr(value, "name", "")
+        return known or where, start / (known or where)
+    if isinstance(value, Absent | Picture):
+        problems.add(NO_IMAGE, f"{where}: {getattr(value, 'reason', 'it was not unpacked')}")
+        return None, None
+    image = _text(row, column, where, problems)
+    return image, None if image is None else _find(start, image)
+
+
+def _captions(row: dict[str, Any], column: str | tuple[str, ...], where: str, problems: Problems) -> list[str]:
+    """A row's captions: of a column, a text or a list, or of several columns, of which some may be empty."""
+    if isinstance(column, tuple):
+        given = [(name, row.get(name)) for name in column]
+        filled = [(name, value) for name, value in given if value is not None and value != ""]
+        pairs = filled or given[:1]
+    else:
+        captions = row.get(column)
+        pairs = [(column, one) for one in (captions if isinstance(captions, list) and captions else [captions])]
+    texts = [_text({name: value}, name, where, problems) for name, value in pairs]
+    return [text for text in texts if text is not None]
 
 
 def first_captions(rows: list[Row], most: int, warnings: Problems) -> list[Row]:
@@ -143,7 +174,7 @@ def look_at_images(rows: list[Row], problems: Problems) -> Facts:
     paths = list(where)
     for path, result in zip(paths, bounded(look, paths, _CHUNK), strict=True):
         if isinstance(result, str):
-            problems.add("images that cannot be used (repair them or remove their rows)", f"{where[path]}: {result}")
+            problems.add(NO_IMAGE, f"{where[path]}: {result}")
         else:
             facts[path] = result
     return facts

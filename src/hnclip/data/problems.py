@@ -26,6 +26,11 @@ class Problems:
     def add(self, kind: str, item: str) -> None:
         self._found.setdefault(kind, []).append(item)
 
+    def merge(self, other: "Problems") -> None:
+        """Take over what another one has found."""
+        for kind, items in other._found.items():
+            self._found.setdefault(kind, []).extend(items)
+
     def lines(self, most: int | None = None) -> list[str]:
         """Each kind with its count and its items, `most` of them where given."""
         lines = []

@@ -3,12 +3,14 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hnclip.data.assign import by_hash, by_lists
-from hnclip.data.captions import Table, require
+from hnclip.data.captions import Table
+from hnclip.data.captions_of import read_table_of, start_of, with_images
+from hnclip.data.columns import Columns, find_columns
 from hnclip.data.folder_checks import Row, check_leaks, check_rows, first_captions, look_at_images, read_rows
-from hnclip.data.layouts import Layout, read_captions
+from hnclip.data.layouts import Layout
 from hnclip.data.manifest import write_manifest
 from hnclip.data.prepared_rows import manifest_rows, print_summary, tell
 from hnclip.data.problems import FEW_IMAGES, Problems, few_images
@@ -19,20 +21,21 @@ from hnclip.options import from_dict, unknown
 class Options:
     """Where the data is and how it is split; give exactly one of the three split options.
 
-    captions: a .jsonl, .csv, .tsv, .parquet or .json file. layout: how it has them (`hnclip.data.layouts`); null tells
-    it from a .json file's content. images: the folder where relative image paths start (default: the captions file's).
-    id_column: names an image (default: its path as written). split_column: the split of each row; merge_splits: its
-    values that count as another, such as {restval: train}. split_lists: for each split a text file with one image id a
-    line. split_hash: percent for each split. family_column: images that belong together, kept in one split by
-    split_hash. captions_per_image: only the first so many captions of an image (published tests on COCO: 5).
-    long_words: the share of captions over so many words is printed (180 words are about 248 tokens).
+    The first options are those of `hnclip.data.captions_of.Source`. id_column: names an image (default: its path as
+    written). split_column: the split of each row; merge_splits: its values that count as another, such as {restval:
+    train}. split_lists: for each split a text file with one image id a line. split_hash: percent for each split.
+    family_column: images that belong together, kept in one split by split_hash. captions_per_image: only the first so
+    many captions of an image (published tests on COCO: 5). long_words: the share of captions over so many words is
+    printed (180 words are about 248 tokens).
     """
 
     captions: str
     layout: Layout | None = None
     images: str | None = None
-    image_column: str = "image"
-    caption_column: str = "caption"
+    image_column: str | None = None
+    caption_column: str | tuple[str, ...] | None = None
+    url_column: str | None = None
+    txt: Literal["whole", "lines"] = "whole"
     id_column: str | None = None
     split_column: str | None = None
     merge_splits: dict[str, str] | None = None
@@ -57,18 +60,13 @@ class Options:
         if self.captions_per_image is not None and self.captions_per_image < 1:
             raise ValueError(f"captions_per_image must be at least 1, got {self.captions_per_image}")
 
-    def columns(self) -> dict[str, str]:
-        """The columns that the table must have, by the option that names each."""
-        names = ("image_column", "caption_column", "id_column", "split_column", "family_column")
-        return {name: getattr(self, name) for name in names if getattr(self, name)}
-
 
 def splits(options: dict[str, Any]) -> list[str]:
     """The splits that `prepare` would write."""
     wanted = from_dict(Options, options, "folder")
     if not wanted.split_column:
         return list(wanted.split_lists or wanted.split_hash or {})
-    table = _table(wanted, Problems())
+    table, _, _ = _table(wanted, Problems())
     found = (row.get(wanted.split_column) for _, row in table.rows)
     return list(dict.fromkeys(name for name in found if isinstance(name, str) and name.strip()))
 
@@ -81,8 +79,12 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     """
     wanted = from_dict(Options, options, "folder")
     problems, warnings = Problems(), Problems()
-    table = _table(wanted, problems)
-    rows = assign(wanted, table, problems, warnings)
+    table, columns, told = _table(wanted, problems)
+    for line in told:
+        print(line)
+    warnings.merge(table.notes)
+    table = with_images(table, columns, Path(folder) / "images")
+    rows = assign(wanted, table, columns, problems, warnings)
     check_rows(rows, problems, warnings, repeats=table.published)
     facts = look_at_images(rows, problems)
     check_leaks(rows, facts, warnings if table.published else problems, warnings)
@@ -94,12 +96,12 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
         write_manifest(Path(folder) / f"{split}.parquet", manifest_rows(chosen, facts))
 
 
-def _table(wanted: Options, problems: Problems) -> Table:
-    """The captions file as a table with the columns that the options name, its splits merged."""
-    table = read_captions(Path(wanted.captions), wanted.layout, problems)
-    require(table, wanted.columns())
+def _table(wanted: Options, problems: Problems) -> tuple[Table, Columns, list[str]]:
+    """The captions as a table, its splits merged; its columns, and what is to be said of them."""
+    table = read_table_of(wanted, problems)
+    columns, told = find_columns(table, wanted)
     if not wanted.merge_splits:
-        return table
+        return table, columns, told
     column = wanted.split_column
     found = dict.fromkeys(row.get(column) for _, row in table.rows if isinstance(row.get(column), str))
     absent = [name for name in wanted.merge_splits if name not in found]
@@ -110,13 +112,12 @@ def _table(wanted: Options, problems: Problems) -> Table:
         split = row.get(column)
         return {**row, column: wanted.merge_splits.get(split, split) if isinstance(split, str) else split}
 
-    return replace(table, rows=[(where, merged(row)) for where, row in table.rows])
+    return replace(table, rows=[(where, merged(row)) for where, row in table.rows]), columns, told
 
 
-def assign(wanted: Options, table: Table, problems: Problems, warnings: Problems) -> list[Row]:
+def assign(wanted: Options, table: Table, columns: Columns, problems: Problems, warnings: Problems) -> list[Row]:
     """The table's rows, each in its split; rows that no list names are left out with a warning."""
-    start = Path(wanted.images) if wanted.images else table.path.parent
-    rows = read_rows(table, wanted, start.absolute(), problems)
+    rows = read_rows(table, columns, start_of(wanted, table), problems)
     if wanted.captions_per_image:
         rows = first_captions(rows, wanted.captions_per_image, warnings)
     if wanted.split_hash:
