@@ -214,16 +214,16 @@ def test_an_entry_may_have_the_name_of_a_file(study):
 
 
 @pytest.mark.slow
-def test_the_way_out_that_the_readme_names_for_replaced_images_prepares_and_trains(own):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "--configfile my_study.yaml -R prepare_own`" in readme
+def test_the_way_out_that_the_docs_name_for_replaced_images_prepares_and_trains(own):
+    docs = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    assert "--configfile my_study.yaml -R prepare_own`" in docs
     said = own.snakemake(OWN, "-R", "prepare_own", "--dry-run")
     assert "Preparing benchmark own" in said and "Training tiny/own" in said
 
 
 @pytest.mark.slow
-def test_the_way_out_that_the_readme_names_for_a_hard_stop_unlocks(own):
-    assert "snakemake --unlock`" in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_way_out_that_the_docs_name_for_a_hard_stop_unlocks(own):
+    assert "snakemake --unlock`" in (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
     locks = own.folder / ".snakemake" / "locks"
     locks.mkdir(exist_ok=True)
     (locks / "0.output.lock").write_text("results/own/study.json\n")

@@ -1,6 +1,6 @@
 """The picture of docs/idea.md: what the boost does to one batch of drawn scenes, under the embedded backbone.
 
-python docs/pictures/idea.py docs/images/idea.svg
+python docs/scripts/idea.py docs/images/idea.svg
 """
 
 import argparse
