@@ -3,7 +3,8 @@
 import typer
 
 from hnclip import __version__
-from hnclip.cli import plan
+from hnclip.cli import plan, train
+from hnclip.cli import run as running
 from hnclip.command import run
 
 EXIT = (
@@ -19,6 +20,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("run", epilog=running.EXAMPLES)(running.run)
+app.command("train", epilog=train.EXAMPLES)(train.train)
 app.command("plan", epilog=plan.EXAMPLES)(plan.plan)
 
 
