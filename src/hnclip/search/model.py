@@ -1,0 +1,45 @@
+"""The model of an index: remembered by its name, known by its identity."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+
+def encoder_of(model: Any) -> Any:
+    """The encoder that a name stands for (see `hnclip.model_spec`), or the encoder itself."""
+    if not isinstance(model, str | os.PathLike):
+        return model
+    from hnclip.encoder import Encoder
+
+    return Encoder(os.fspath(model))
+
+
+def lasting(name: str) -> str:
+    """A model's name as it holds wherever a command is run: files and folders by their absolute paths."""
+    kind, _, tag = name.partition(":")
+    if name != "tiny" and Path(name).exists():
+        return os.path.abspath(name)
+    return f"{kind}:{os.path.abspath(tag)}" if tag and Path(tag).is_file() else name
+
+
+def described(encoder: Any) -> dict[str, Any]:
+    """What an index's record says of its model."""
+    return {
+        "name": lasting(encoder.name),
+        "identity": encoder.identity,
+        "width": encoder.width,
+        "entry": encoder.entry,
+    }
+
+
+def check_same(encoder: Any, model: dict[str, Any], index: Path) -> None:
+    """Raises ValueError naming both models where the encoder is not the one that an index was made with."""
+    if encoder.identity == model["identity"]:
+        return
+    other = lasting(encoder.name)
+    changed = ": the same name, but its weights or its preprocessing are others now" if other == model["name"] else ""
+    raise ValueError(
+        f"{index} was made with {model['name']} (identity {model['identity'][:12]}), and this is {other} "
+        f"(identity {encoder.identity[:12]}){changed}. Their embeddings cannot be compared: use the index's own model, "
+        "or make another index with this one by `hnclip index MODEL IMAGES --to FOLDER`"
+    )
