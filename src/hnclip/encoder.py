@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,8 +12,9 @@ import torch
 from hnclip.data.images import Transform, decode, transform_image
 from hnclip.data.tokens import tokenize
 from hnclip.encode import device, encode_texts
-from hnclip.model_spec import backbone_entry
+from hnclip.model_spec import backbone_entry, is_adapted
 from hnclip.models.backbone import Backbone
+from hnclip.models.cached import CachedTowers, load_adapter
 from hnclip.models.load import backbone_from
 from hnclip.options import from_dict
 
@@ -30,23 +32,37 @@ class Encoder:
         self.batch = batch
         self.backbone: Backbone = backbone_from(self.entry).eval().to(device())
         self.transform = from_dict(Transform, self.entry["transform"], "transform of the backbone")
+        self.maps = self._maps()
+
+    def _maps(self) -> CachedTowers | None:
+        """Of a run on cached embeddings, what it does to them."""
+        if not is_adapted(self.name):
+            return None
+        maps = load_adapter(Path(self.name) / "weights.safetensors").eval().to(device())
+        width = self.backbone.architecture["embed_dim"]
+        if maps.widths != (width, width):
+            raise ValueError(
+                f"{self.name} maps embeddings of {maps.widths} numbers (image, text); its backbone now gives {width}"
+            )
+        return maps
 
     @property
     def width(self) -> int:
         """Numbers of an embedding."""
-        return self.backbone.architecture["embed_dim"]
+        return (self.maps or self.backbone).architecture["embed_dim"]
 
     @property
     def scale(self) -> float:
         """The inverse temperature that the model multiplies cosines by."""
-        return self.backbone.scale().item()
+        return (self.maps or self.backbone).scale().item()
 
     @cached_property
     def identity(self) -> str:
         """A hash of the weights and of how pictures and texts come to them, 64 hexadecimal digits."""
         seen_by = {key: self.entry[key] for key in ("context", "tokenizer", "transform")}
         told = sha256(json.dumps(seen_by, sort_keys=True).encode())
-        for name, value in sorted(self.backbone.weights().items()):
+        maps = self.maps.weights() if self.maps else {}
+        for name, value in [*sorted(self.backbone.weights().items()), *sorted(maps.items())]:
             told.update(name.encode())
             told.update(np.ascontiguousarray(value.detach().cpu().float().numpy()).tobytes())
         return told.hexdigest()
@@ -55,7 +71,8 @@ class Encoder:
     def texts(self, texts: Sequence[str]) -> np.ndarray:
         """Embeddings of texts, float32 [C, D]; one too long for the context is cut. ValueError for empty ones."""
         tokens = tokenize(list(texts), self.entry["tokenizer"], self.entry["context"])
-        return encode_texts(self.backbone, tokens, self.batch).numpy()
+        text_CD = encode_texts(self.backbone, tokens, self.batch)
+        return (self.maps.text(text_CD.to(device()))[0].cpu() if self.maps else text_CD).numpy()
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """For each text, whether it is too long for the context, so that its end is not read."""
@@ -81,4 +98,5 @@ class Encoder:
     def pixels(self, pictures: Sequence[np.ndarray]) -> np.ndarray:
         """Embeddings of pictures that `transform` was applied to, uint8 [side, side, 3] each, float32 [I, D]."""
         pixels_NHWC = torch.from_numpy(np.stack(pictures)).to(self.backbone.mean.device)
-        return self.backbone.image(pixels_NHWC, states=0)[0].cpu().numpy()
+        image_ND, _ = self.backbone.image(pixels_NHWC, states=0)
+        return (self.maps.image(image_ND)[0] if self.maps else image_ND).cpu().numpy()

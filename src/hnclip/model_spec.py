@@ -21,6 +21,11 @@ def is_run(model: str | Path) -> bool:
     return all((Path(model) / name).is_file() for name in RUN_FILES)
 
 
+def is_adapted(model: str | Path) -> bool:
+    """True where this is the folder of a finished training on cached embeddings."""
+    return is_run(model) and header(str(Path(model) / RUN_FILES[1])).get("format") == ADAPTER
+
+
 def backbone_entry(model: str) -> dict[str, Any]:
     """The entry of `backbones` that a name stands for; of a run, its trained towers as a checkpoint.
 
@@ -54,7 +59,12 @@ def _of_run(folder: Path) -> dict[str, Any]:
     """The trained towers, seen as the run's own backbone saw its pictures."""
     trained = read_json(folder / "run.json")["config"]["backbone"]
     weights = str(folder / "weights.safetensors")
-    if header(weights).get("format") == ADAPTER:
+    if is_adapted(folder):
+        if trained["kind"] == "embeddings":
+            raise ValueError(
+                f"{folder} maps embeddings that were given as a file ({trained['file']}): it has no model for pictures "
+                "or texts of your own"
+            )
         return trained
     kept = {key: trained[key] for key in ("context", "tokenizer", "transform") if key in trained}
     return {"kind": "checkpoint", "weights": weights, **kept}
