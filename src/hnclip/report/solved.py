@@ -1,6 +1,7 @@
 """How many random batches plain InfoNCE has solved, by how many pairs it contrasts; from embeddings, no training."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy
@@ -35,13 +36,13 @@ def needed_gap(batch: int, scale: float) -> float:
     return math.log((batch - 1) / math.expm1(SOLVED)) / scale
 
 
-def curve(model: Embedded, seed: int = 0) -> list[Point]:
-    """Every contrast that the split has enough images for; batches of random images with one random caption each.
+def curve(model: Embedded, seed: int = 0, contrasts: Sequence[int] = CONTRASTS) -> list[Point]:
+    """Every contrast that the split has enough images for: batches of random images, one random caption each.
 
     Two models on one split are asked the same batches.
     """
     images = len(model.caption_start) - 1
-    return [_point(model, batch, seed) for batch in CONTRASTS if batch <= images]
+    return [_point(model, batch, seed) for batch in contrasts if batch <= images]
 
 
 def _point(model: Embedded, batch: int, seed: int) -> Point:
