@@ -58,6 +58,7 @@ LAYERS = [
         "embed",
         "embed_captions",
         "embed_given",
+        "embed_own",
         "embed_run",
         "encoder",
         "evaluate",
@@ -69,9 +70,11 @@ LAYERS = [
 BESIDE = {
     "report": {"cell", "store", "options", "command", "report", "tuning"},
     "cli": set(),
+    "doctor": {"data", "doctor", "encode", "encoder", "model_spec", "models", "options", "report", "store", "text_encoder"},
     "__main__": {"cli"},
     "launch": {"command", "gpu_slots"},
     "profiles": {"options"},
+    "search": {"search", "data", "encoder", "report", "store", "claim", "__version__"},
     "unfinished": {"cell"},
     "gpu_slots": {"claim"},
     "study": {"caption_places", "cell", "inputs", "store", "command", "study_data", "study_runs", "tuning"},
@@ -165,7 +168,8 @@ def torchless(folder: str) -> list[str]:
 def test_what_needs_no_torch_does_not_load_it():
     names = [
         name.removesuffix(".__init__")
-        for name in [*torchless("report"), *torchless("data/prepare"), *torchless("plan"), *torchless("cli")]
+        for folder in ("report", "data/prepare", "plan", "cli", "search")
+        for name in torchless(folder)
     ]
     names = [*LIGHT, "hnclip.frameworks", "hnclip.data.manifest", "hnclip.data.images", "hnclip.data.pixels", *names]
     code = (

@@ -162,7 +162,9 @@ def read(path: Path, whole: bool) -> faiss.Index:
     try:
         return faiss.read_index(str(path), 0 if whole else faiss.IO_FLAG_MMAP)
     except RuntimeError as error:
-        raise ValueError(f"{path} is damaged ({error}); remove it and index again: no image is embedded twice") from None
+        raise ValueError(
+            f"{path} is damaged ({error}); remove it and index again: no image is embedded twice"
+        ) from None
 
 
 def write(path: Path, index: faiss.Index) -> None:

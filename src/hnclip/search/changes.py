@@ -52,7 +52,7 @@ class Changes:
 def changes(
     rows: Sequence[Row], images: Sequence[Found], places: Sequence[Path], recursive: bool, index: Path
 ) -> Changes:
-    """Rows whose files are as they were stay; those of files gone from the places go; others lie elsewhere, and stay."""
+    """Rows of files as they were stay, those of files gone from the places go; others lie elsewhere, and stay."""
     present = {stored(image.path, index): image for image in images}
     found = Changes()
     same = set()

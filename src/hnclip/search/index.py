@@ -96,8 +96,7 @@ class Index:
             return []
         vectors_QD, cut = self.encoder.texts(list(texts)), self.encoder.cut(list(texts))
         return [
-            Query(text, "text", vector_D, cut=ends)
-            for text, vector_D, ends in zip(texts, vectors_QD, cut, strict=True)
+            Query(text, "text", vector_D, cut=ends) for text, vector_D, ends in zip(texts, vectors_QD, cut, strict=True)
         ]
 
     def image(self, path: str | os.PathLike) -> Query:
@@ -132,7 +131,12 @@ class Index:
         cosines = np.round(self._vectors_ID[rows] @ query.vector_D, 6)  # equal pictures are equal, however multiplied
         order = np.lexsort((rows, rows != query.row, -cosines))[:top]
         return [
-            Hit(rank, round(float(cosines[place]), 6), located(self._paths[rows[place]], self.folder), int(self._ids_I[rows[place]]))
+            Hit(
+                rank,
+                round(float(cosines[place]), 6),
+                located(self._paths[rows[place]], self.folder),
+                int(self._ids_I[rows[place]]),
+            )
             for rank, place in enumerate(order, 1)
         ]
 
