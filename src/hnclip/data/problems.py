@@ -31,6 +31,10 @@ class Problems:
         for kind, items in other._found.items():
             self._found.setdefault(kind, []).extend(items)
 
+    def kinds(self) -> dict[str, list[str]]:
+        """Every item by its kind."""
+        return {kind: list(items) for kind, items in self._found.items()}
+
     def lines(self, most: int | None = None) -> list[str]:
         """Each kind with its count and its items, `most` of them where given."""
         lines = []
