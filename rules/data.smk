@@ -44,6 +44,7 @@ for known in config["benchmarks"]:
             runtime=growing(120),
         params:
             folder=subpath(input.config, parent=True),
+            captions=studies.state_of_places(config, known),
         message:
             f"Preparing benchmark {known}"
         shell:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hnclip import frameworks
+from hnclip.caption_places import files_of
 from hnclip.cell import Config, all_splits, parse_overlap
 from hnclip.check_cached import cached_problems
 from hnclip.check_captions import caption_problems
@@ -17,7 +18,7 @@ from hnclip.check_sources import source_problems
 from hnclip.data import prepare
 from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
-from hnclip.study import WEIGHTS_KEYS, made_files, narrow, segments_files, user_files, weights_files
+from hnclip.study import WEIGHTS_KEYS, made_files, narrow, segments_files, user_files, user_places, weights_files
 
 TOWERS = ["context", "tokenizer", "transform"]
 NEEDED = {
@@ -224,6 +225,17 @@ def _recipes(config: Config) -> Iterator[str]:
             yield str(error)
 
 
+def _absent_places(config: Config, benchmark: str) -> list[str]:
+    """What is missing of the shards and patterns that a benchmark's captions are read from."""
+    faults = []
+    for path in user_places(config, benchmark):
+        try:
+            Path(path).is_dir() or files_of(path)
+        except (ValueError, OSError) as error:
+            faults.append(str(error))
+    return faults
+
+
 def _files(config: Config) -> Iterator[str]:
     """Options that the study's benchmarks do not have, splits that they would not write, files that are not there."""
     used = narrow({**config, "run": [name for name in config["run"] if name in config["grids"]]})
@@ -238,8 +250,9 @@ def _files(config: Config) -> Iterator[str]:
                 yield f"backbones.{name}.{WEIGHTS_KEYS[used['backbones'][name]['kind']]}: there is no file {path}"
     for name, entry in used["benchmarks"].items():
         missing = [path for path in user_files(config, name) if not Path(path).is_file()]
-        yield from (f"benchmarks.{name}.options: there is no file {path}" for path in missing)
-        if missing or entry["kind"] not in prepare.kinds():
+        faults = [f"there is no file {path}" for path in missing] + _absent_places(config, name)
+        yield from (f"benchmarks.{name}.options: {fault}" for fault in faults)
+        if faults or entry["kind"] not in prepare.kinds():
             continue
         try:
             found = import_module(f"hnclip.data.prepare.{entry['kind']}").splits(entry["options"])

@@ -11,6 +11,7 @@ from typing import Any
 
 from hnclip import cell as cells
 from hnclip import inputs
+from hnclip.caption_places import is_single, state_of
 from hnclip.cell import Config
 from hnclip.command import run
 from hnclip.store import read_json, write_json
@@ -74,11 +75,27 @@ def evaluated(config: Config) -> list[dict[str, str]]:
 
 
 def user_files(config: Config, benchmark: str) -> list[str]:
-    """The user's own files that a benchmark is prepared from, images aside."""
+    """The user's own files that a benchmark is prepared from, images aside, and folders and shards of captions."""
     options = config["benchmarks"][benchmark]["options"]
-    named = [options.get("captions"), options.get("deb"), options.get("file"), *(options.get("split_lists") or {}).values()]
+    captions = options.get("captions")
+    table = captions if isinstance(captions, str) and is_single(captions) else None
+    named = [table, options.get("deb"), options.get("file"), *(options.get("split_lists") or {}).values()]
     named.append(options.get("exclude"))
     return [path for path in named if isinstance(path, str) and not cells.parse_overlap(path)]
+
+
+def user_places(config: Config, benchmark: str) -> list[str]:
+    """The folder, the shard or the pattern of files that a benchmark's captions are read from, if it is no table."""
+    captions = config["benchmarks"][benchmark]["options"].get("captions")
+    return [captions] if isinstance(captions, str) and not is_single(captions) else []
+
+
+def state_of_places(config: Config, benchmark: str) -> str:
+    """A text that changes with the files of these places; empty where there are none, or they are not there."""
+    try:
+        return " ".join(map(state_of, user_places(config, benchmark)))
+    except (OSError, ValueError):  # the check names what is missing
+        return ""
 
 
 def made_files(config: Config, benchmark: str) -> list[str]:
@@ -130,7 +147,8 @@ def sources(config: Config) -> dict[str, Any]:
     paths += [path for name in used["backbones"] for path in weights_files(config, name)]
     paths += [path for name in used["segments"] for path in segments_files(config, name)]
     paths += caption_files(config)
-    return {"config": used, "files": {path: _sha256(path) for path in sorted(set(paths))}}
+    places = {path: state_of(path) for name in used["benchmarks"] for path in user_places(config, name)}
+    return {"config": used, "files": {**{path: _sha256(path) for path in sorted(set(paths))}, **places}}
 
 
 def _sha256(path: str) -> str:

@@ -26,6 +26,7 @@ class Table:
     published: a benchmark's own file: what is odd in it stays, and is a warning. start: the folder where relative
     image paths start (default: the file's). pictures: the images that lie within the file itself, whose cells are
     `Picture`s; an image that is not there has an `Absent` cell. notes: what is worth a look, but no fault.
+    read_as: what a folder was taken for.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class Table:
     start: Path | None = None
     pictures: Pictures | None = None
     notes: Problems = field(default_factory=Problems, compare=False)
+    read_as: str = ""
 
 
 def read_table(path: Path, problems: Problems) -> Table:

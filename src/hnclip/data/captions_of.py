@@ -8,8 +8,9 @@ from hnclip.data.captions import Table
 from hnclip.data.columns import Columns, find_columns
 from hnclip.data.folder_checks import Facts, Row, check_rows, look_at_images, read_rows
 from hnclip.data.layouts import Layout, read_captions
-from hnclip.data.pictures import unpack_pictures
+from hnclip.data.pictures import Picture, Unpacked, unpack_pictures
 from hnclip.data.problems import Problems
+from hnclip.data.readers.urls import with_files
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Source:
 class Data:
     """What was read: one row a caption, what is known of each image file, and what is wrong or worth a look.
 
-    told: lines that say what was chosen where nobody did, such as the columns.
+    facts: by the path of each image that could be read: SHA-256, width, height. A row whose image could not is among
+    `rows`, too. told: lines that say what was chosen where nobody did, such as the columns.
     """
 
     rows: list[Row]
@@ -62,10 +64,10 @@ def read_data(source: Source, unpack_to: Path, images: bool = True) -> Data:
     """
     problems, warnings = Problems(), Problems()
     table = read_table_of(source, problems)
-    columns, told = find_columns(table, source, images)
+    columns, told = columns_of(table, source, images)
     warnings.merge(table.notes)
     if images:
-        table = with_images(table, columns, Path(unpack_to))
+        table = with_images(table, columns, source, Path(unpack_to))
     rows = read_rows(table, columns, start_of(source, table), problems, images)
     check_rows(rows, problems, warnings, repeats=table.published)
     facts = look_at_images(rows, problems) if images else {}
@@ -76,7 +78,14 @@ def read_data(source: Source, unpack_to: Path, images: bool = True) -> Data:
 
 def read_table_of(source: Any, problems: Problems) -> Table:
     """The table that `captions` names, by the options of a `Source`."""
-    return read_captions(Path(source.captions), source.layout, problems)
+    images = Path(source.images) if source.images else None
+    return read_captions(source.captions, source.layout, problems, images, source.txt)
+
+
+def columns_of(table: Table, source: Any, images: bool = True) -> tuple[Columns, list[str]]:
+    """The columns to be read, and lines that say what was chosen where nobody did."""
+    columns, told = find_columns(table, source, images)
+    return columns, [f"{table.path} is read as {table.read_as}"] * bool(table.read_as) + told
 
 
 def start_of(source: Any, table: Table) -> Path:
@@ -84,11 +93,17 @@ def start_of(source: Any, table: Table) -> Path:
     return Path(source.images or table.start or table.path.parent).absolute()
 
 
-def with_images(table: Table, columns: Columns, folder: Path) -> Table:
-    """The table with its own images unpacked into the folder, where it has some."""
-    if table.pictures is None or columns.image_column is None:
+def with_images(table: Table, columns: Columns, source: Any, folder: Path) -> Table:
+    """The table with its images as files: its own are unpacked into the folder, URLs are found under `images`."""
+    column = columns.image_column
+    if source.url_column:
+        return with_files(table, column, start_of(source, table))
+    if table.pictures is None or column is None:
         return table
     unpacked = unpack_pictures(table.pictures, folder)
-    column = columns.image_column
-    rows = [(where, {**row, column: unpacked.get(row.get(column), row.get(column))}) for where, row in table.rows]
+    rows = [(where, {**row, column: _file(row.get(column), unpacked)}) for where, row in table.rows]
     return replace(table, rows=rows)
+
+
+def _file(value: Any, unpacked: dict[Picture, Unpacked]) -> Any:
+    return unpacked.get(value, value) if isinstance(value, Picture) else value

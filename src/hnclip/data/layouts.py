@@ -1,4 +1,4 @@
-"""The JSON files that people have captions in, read as a table: ShareGPT4V's, Karpathy's, and a plain list of rows."""
+"""Captions as people have them, read as a table: files, folders and shards, JSON in the layouts of several projects."""
 
 import json
 from collections.abc import Callable
@@ -6,10 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hnclip.data.captions import Table, half_character, read_jsonl, read_table
+from hnclip.data.captions import LINES, Table, half_character, not_utf8, read_jsonl, read_table
 from hnclip.data.problems import Problems
+from hnclip.data.readers.places import is_place, read_place
 
-Layout = Literal["table", "sharegpt4v", "karpathy"]
+Layout = Literal[
+    "table", "sharegpt4v", "karpathy", "goal", "txt", "webdataset", "datasets", "imagefolder", "img2dataset"
+]
+PLACES = ("txt", "webdataset", "datasets", "imagefolder", "img2dataset")
 UNREADABLE = "entries that cannot be read (repair or remove them)"
 _EXPECTED = (
     'ShareGPT4V\'s [{"image": ..., "conversations": [prompt, caption]}, ...], Karpathy\'s {"images": [{"filename": '
@@ -18,19 +22,28 @@ _EXPECTED = (
 )
 
 
-def read_captions(path: Path, layout: Layout | None, problems: Problems) -> Table:
-    """The table in a file of any layout; without a name, that of a .json file is told from what is in it.
+def read_captions(
+    path: Path, layout: Layout | None, problems: Problems, images: Path | None = None, txt: str = "whole"
+) -> Table:
+    """The table in a file, a folder or shards, of any layout; without a name, it is told from what is there.
 
-    Both layouts give the columns `image` and `caption` beside their other ones; Karpathy's caption is a list, and its
-    image has its `filepath` before it. What cannot be read goes to `problems`. Raises where there is no table at all.
+    Every layout gives the columns `image` and `caption` beside its other ones; Karpathy's caption is a list, and its
+    image has its `filepath` before it. images: where those of a folder of texts lie, if not beside them; txt: whether
+    a .txt is one caption or one a line. What cannot be read goes to `problems`. Raises where there is no table at all.
     """
+    if is_place(str(path)):
+        found = read_place(str(path), layout, images, txt == "lines", problems)
+        if isinstance(found, Table):
+            return found
+        path = found
     path = Path(path)
+    if layout in PLACES and path.suffix.lower() not in (".parquet", ".arrow"):
+        raise ValueError(f"{path}: layout {layout!r} is a folder or shards, and this is a file")
     if path.suffix.lower() != ".json":
-        if layout == "karpathy":
-            raise ValueError(f"{path}: layout 'karpathy' is one .json file")
-        table = read_jsonl(path, problems) if layout and path.suffix.lower() == ".jsonl" else read_table(path, problems)
-        return _converted(table, _from_sharegpt4v, problems) if layout == "sharegpt4v" else table
+        return _lines(path, layout, problems)
     entries, found = _entries(path)
+    if entries is None:
+        return _told(read_jsonl(path, problems), layout, problems)
     if layout not in (None, found):
         raise ValueError(
             f"{path} has the layout {found!r}, not {layout!r} as the option `layout` says; known: {_EXPECTED}"
@@ -38,18 +51,34 @@ def read_captions(path: Path, layout: Layout | None, problems: Problems) -> Tabl
     table = _table(path, entries, problems)
     if found == "karpathy":
         return replace(_converted(table, _from_karpathy, problems), published=True)
-    return _converted(table, _from_sharegpt4v, problems) if found == "sharegpt4v" else table
+    return _told(table, found, problems)
 
 
-def _entries(path: Path) -> tuple[list[Any], Layout]:
-    """The entries of a .json file, and the layout that they have."""
+def _lines(path: Path, layout: Layout | None, problems: Problems) -> Table:
+    """The table of a file that is no .json."""
+    if layout in ("karpathy", "goal"):
+        raise ValueError(f"{path}: layout {layout!r} is one .json file")
+    table = read_jsonl(path, problems) if layout and path.suffix.lower() in LINES else read_table(path, problems)
+    return _told(table, layout, problems)
+
+
+def _told(table: Table, layout: Layout | None, problems: Problems) -> Table:
+    convert = {"sharegpt4v": _from_sharegpt4v, "goal": _from_goal}.get(layout or "table")
+    return _converted(table, convert, problems) if convert else table
+
+
+def _entries(path: Path) -> tuple[list[Any] | None, Layout]:
+    """The entries of a .json file, and the layout that they have; no entries where it has an object a line."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such captions file (looked in {Path.cwd()})")
     try:
-        record = json.loads(path.read_bytes().decode("utf-8-sig"))
+        text = path.read_bytes().decode("utf-8-sig")
+        record = json.loads(text)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
+        raise ValueError(not_utf8(path, error)) from error
     except (ValueError, RecursionError) as error:
+        if _has_lines(text):
+            return None, "table"
         raise ValueError(f"{path} is no valid JSON ({error}); is the file whole?") from error
     if isinstance(record, dict) and isinstance(record.get("images"), list):
         if "annotations" in record:
@@ -58,10 +87,29 @@ def _entries(path: Path) -> tuple[list[Any], Layout]:
                 "or write a table with one row a caption"
             )
         return record["images"], "karpathy"
+    if isinstance(record, dict) and record and all(map(_is_caption, record.values())):
+        return [{"image": image, "caption": caption} for image, caption in record.items()], "table"
     if not isinstance(record, list):
         raise ValueError(f"{path} has none of the known layouts: {_EXPECTED}")
-    told = any(isinstance(entry, dict) and "conversations" in entry for entry in record)
-    return record, "sharegpt4v" if told else "table"
+    keys = [entry.keys() for entry in record if isinstance(entry, dict)]
+    if any("conversations" in known for known in keys):
+        return record, "sharegpt4v"
+    return record, "goal" if any("original_filename" in known for known in keys) else "table"
+
+
+def _has_lines(text: str) -> bool:
+    """True where the first line is an object, and another follows."""
+    lines = [line for line in text.split("\n", 100) if line.strip()][:2]
+    try:
+        return len(lines) == 2 and isinstance(json.loads(lines[0]), dict)
+    except ValueError:
+        return False
+
+
+def _is_caption(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+    )
 
 
 def _table(path: Path, entries: list[Any], problems: Problems) -> Table:
@@ -123,3 +171,14 @@ def _from_karpathy(entry: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"filename and filepath must be texts, got {name!r} and {folder!r}")
     rest = {name: value for name, value in entry.items() if name not in ("sentences", "sentids")}
     return {**rest, "image": f"{folder}/{name}" if folder else name, "caption": [one.get("raw") for one in sentences]}
+
+
+def _from_goal(entry: dict[str, Any]) -> dict[str, Any]:
+    """The row of GOAL's or StructXLIP's image with its regions, which are left to `segments` of a benchmark."""
+    for key in ("original_filename", "original_caption"):
+        if key not in entry:
+            raise ValueError(f"no {key}")
+    rest = {
+        key: value for key, value in entry.items() if key not in ("segment", "original_filename", "original_caption")
+    }
+    return {**rest, "image": entry["original_filename"], "caption": entry["original_caption"]}

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from hnclip.data.assign import by_hash, by_lists
 from hnclip.data.captions import Table
-from hnclip.data.captions_of import read_table_of, start_of, with_images
-from hnclip.data.columns import Columns, find_columns
+from hnclip.data.captions_of import columns_of, read_table_of, start_of, with_images
+from hnclip.data.columns import Columns
 from hnclip.data.folder_checks import Row, check_leaks, check_rows, first_captions, look_at_images, read_rows
 from hnclip.data.layouts import Layout
 from hnclip.data.manifest import write_manifest
@@ -83,7 +83,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     for line in told:
         print(line)
     warnings.merge(table.notes)
-    table = with_images(table, columns, Path(folder) / "images")
+    table = with_images(table, columns, wanted, Path(folder) / "images")
     rows = assign(wanted, table, columns, problems, warnings)
     check_rows(rows, problems, warnings, repeats=table.published)
     facts = look_at_images(rows, problems)
@@ -99,7 +99,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
 def _table(wanted: Options, problems: Problems) -> tuple[Table, Columns, list[str]]:
     """The captions as a table, its splits merged; its columns, and what is to be said of them."""
     table = read_table_of(wanted, problems)
-    columns, told = find_columns(table, wanted)
+    columns, told = columns_of(table, wanted)
     if not wanted.merge_splits:
         return table, columns, told
     column = wanted.split_column

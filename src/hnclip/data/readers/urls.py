@@ -1,0 +1,54 @@
+"""Images by their URLs, which somebody downloaded: each is looked for under the folder of images."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from hnclip.caption_places import visible_files
+from hnclip.data.captions import Table
+from hnclip.data.pictures import SUFFIXES, Absent
+from hnclip.data.readers.img2dataset import read_reports, reports_of
+
+
+class Downloads:
+    """The images under a folder, found by the URLs that they came from."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        reports = reports_of(folder)
+        table = read_reports(folder, reports, with_failed=True) if reports else None
+        self._told = {row["url"]: row["image"] for _, row in table.rows if "url" in row} if table else {}
+        self._files = {name for name in visible_files(folder) if name.lower().endswith(SUFFIXES)}
+        self._bases: dict[str, list[str]] = {}
+        for name in self._files:
+            self._bases.setdefault(name.rsplit("/", 1)[-1], []).append(name)
+
+    def find(self, url: str) -> str | Absent:
+        """The image's path within the folder: as img2dataset tells, as HOST/PATH, as PATH, or by its base name."""
+        if url in self._told:
+            return self._told[url]
+        parts = urlsplit(url)
+        place = unquote(parts.path).lstrip("/")
+        for name in (f"{parts.netloc}/{place}", place):
+            if name in self._files:
+                return name
+        base = place.rsplit("/", 1)[-1]
+        found = sorted(self._bases.get(base, []))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            return Absent(f"{url}: several files have its name: {', '.join(found)}")
+        return Absent(f"{url}: no such file under {self._folder} (looked for {parts.netloc}/{place}, {place}, {base})")
+
+
+def with_files(table: Table, column: str, folder: Path) -> Table:
+    """The table with the images' paths in place of their URLs."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder of images that were downloaded (option `images`)")
+    downloads = Downloads(folder)
+
+    def found(value: Any) -> Any:
+        return downloads.find(value) if isinstance(value, str) and value.strip() else value
+
+    return replace(table, rows=[(where, {**row, column: found(row.get(column))}) for where, row in table.rows])
