@@ -62,6 +62,7 @@ LAYERS = [
         "embed_run",
         "encoder",
         "evaluate",
+        "evaluate_captions",
         "export",
         "model_card",
     },

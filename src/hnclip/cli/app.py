@@ -3,7 +3,7 @@
 import typer
 
 from hnclip import __version__
-from hnclip.cli import embed, index, plan, search, train
+from hnclip.cli import compare, embed, evaluate, index, plan, search, train
 from hnclip.cli import run as running
 from hnclip.command import run
 
@@ -22,6 +22,8 @@ app = typer.Typer(
 )
 app.command("run", epilog=running.EXAMPLES)(running.run)
 app.command("train", epilog=train.EXAMPLES)(train.train)
+app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("embed", epilog=embed.EXAMPLES)(embed.embed)
 app.command("plan", epilog=plan.EXAMPLES)(plan.plan)
 app.command("index", epilog=index.EXAMPLES)(index.index)

@@ -1,0 +1,70 @@
+"""Embeddings of a person's own images and captions by a model that they name, as one file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from hnclip.data.bounded import bounded, grouped
+from hnclip.data.captions_of import Source, read_data
+from hnclip.data.images import decode, transform_image
+from hnclip.data.tokens import tokenize
+from hnclip.encoder import Encoder
+from hnclip.store import write_rows
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """What was written: images, captions, those cut at the context, numbers an embedding, what was said on the way."""
+
+    images: int
+    captions: int
+    cut: int
+    width: int
+    told: list[str]
+
+
+def embed_own(model: str, source: Source, out: Path, batch: int = 32) -> Embedded:
+    """Embed every image and caption of `source` and write one Parquet file, whole or not at all.
+
+    It has one row a caption: id, caption, path, split where the source has a column of them, image[D], text[D]; its
+    metadata say the model, its scale and how many captions were cut. Raises ValueError naming everything that is wrong
+    with the data before the model is loaded.
+    """
+    data = read_data(source, out.with_name(f"{out.name}.images"))
+    data.problems.stop(f"the data of {source.captions} cannot be used", out.with_name(f"{out.name}.problems.txt"))
+    encoder = Encoder(model, batch)
+    ids = list(dict.fromkeys(row.id for row in data.rows))
+    paths = {row.id: row.path for row in data.rows}
+    image_ID = _images(encoder, [paths[name] for name in ids])
+    captions = [row.caption for row in data.rows]
+    text_CD = encoder.texts(captions)
+    cut = tokenize(captions, encoder.entry["tokenizer"], encoder.entry["context"]).truncated
+    place = {name: number for number, name in enumerate(ids)}
+    columns = {
+        "id": [row.id for row in data.rows],
+        "caption": captions,
+        "path": [str(row.path) for row in data.rows],
+        **({"split": [row.split for row in data.rows]} if source.split_column else {}),
+        "image": _vectors(image_ID[[place[row.id] for row in data.rows]]),
+        "text": _vectors(text_CD),
+    }
+    told = {"scale": repr(encoder.scale), "cut": str(cut), "model": model, "identity": encoder.identity}
+    write_rows(out, pa.table(columns), told)
+    return Embedded(len(ids), len(captions), cut, encoder.width, data.told)
+
+
+def _images(encoder: Encoder, paths: list[Path]) -> np.ndarray:
+    """Embeddings of image files, [I, D], decoded on several threads."""
+
+    def pixels(path: Path) -> np.ndarray:
+        image = decode(path.read_bytes(), str(path), encoder.transform.exif)
+        return transform_image(image, encoder.transform)
+
+    decoded = bounded(pixels, paths, 4 * encoder.batch)
+    return np.concatenate([encoder.pixels(group) for group in grouped(decoded, encoder.batch)])
+
+
+def _vectors(rows_ND: np.ndarray) -> pa.FixedSizeListArray:
+    return pa.FixedSizeListArray.from_arrays(pa.array(rows_ND.astype(np.float32).ravel()), rows_ND.shape[1])
