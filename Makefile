@@ -8,7 +8,7 @@ SNAKEMAKE := $(BIN)/python -m snakemake
 DEPENDENCIES := pyproject.toml envs/constraints.txt
 INSTALLED := $(VENV)/installed
 
-.PHONY: demo report test test-slow test-slurm lint format smoke help
+.PHONY: demo report docs test test-slow test-slurm lint format smoke help
 .DEFAULT_GOAL := help
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make test-slow  the tests that run whole studies"
 	@echo "make test-slurm the tests on a cluster: a SLURM of two nodes on this machine, installed by apt (root) and gone afterwards"
 	@echo "make smoke      every rule once, at the smallest sizes"
+	@echo "make docs       the documentation as a site, site/index.html; needs no network"
 	@echo "make lint       what format and lint tools say;  make format  lets them mend it"
 
 $(INSTALLED): $(DEPENDENCIES)
@@ -49,6 +50,10 @@ test-slurm: $(INSTALLED)
 
 smoke: $(INSTALLED)
 	@$(SNAKEMAKE) --configfile workflow/studies/smoke.yaml --quiet host reason
+
+docs: $(INSTALLED)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .
