@@ -64,6 +64,7 @@ LAYERS = [
         "evaluate",
         "evaluate_captions",
         "export",
+        "loading_code",
         "model_card",
     },
 ]

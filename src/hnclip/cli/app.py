@@ -3,7 +3,7 @@
 import typer
 
 from hnclip import __version__
-from hnclip.cli import compare, embed, evaluate, index, plan, search, train
+from hnclip.cli import compare, doctor, embed, evaluate, export, index, plan, search, train
 from hnclip.cli import run as running
 from hnclip.command import run
 
@@ -20,11 +20,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("run", epilog=running.EXAMPLES)(running.run)
 app.command("train", epilog=train.EXAMPLES)(train.train)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("embed", epilog=embed.EXAMPLES)(embed.embed)
+app.command("export", epilog=export.EXAMPLES)(export.export)
 app.command("plan", epilog=plan.EXAMPLES)(plan.plan)
 app.command("index", epilog=index.EXAMPLES)(index.index)
 app.command("search", epilog=search.EXAMPLES)(search.search)

@@ -19,10 +19,10 @@ def check_repeats(path: str, frame: pandas.DataFrame) -> None:
         )
 
 
-def check_queries(ranks: list[tuple[str, pandas.DataFrame]]) -> None:
+def check_queries(ranks: list[tuple[str, pandas.DataFrame]], way_out: str = "run their rules again") -> None:
     """Raise ValueError where a file, under any scoring, asks other queries of a target than most, or another gallery.
 
-    `ranks` holds (path, rows); every culprit is named.
+    `ranks` holds (path, rows); every culprit is named, and `way_out` says what to do about them.
     """
     groups: dict[tuple[str, str], list[tuple[str, str, tuple]]] = {}
     for path, frame in ranks:
@@ -38,9 +38,7 @@ def check_queries(ranks: list[tuple[str, pandas.DataFrame]]) -> None:
                 what = "other queries or families than the other files"
             wrong += [f"{path} ({target}, {direction}, scoring {scoring}): {what}"] if asked != usual else []
     if wrong:
-        raise ValueError(
-            "files of one target do not rank the same queries:\n  " + "\n  ".join(wrong) + "\nrun their rules again"
-        )
+        raise ValueError("files of one target do not rank the same queries:\n  " + "\n  ".join(wrong) + f"\n{way_out}")
 
 
 def _asked(rows: pandas.DataFrame) -> tuple[int, tuple[int, ...], str]:

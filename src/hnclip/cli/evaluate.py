@@ -1,0 +1,128 @@
+"""`hnclip evaluate`: a run's test results, or any model on captions of one's own."""
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hnclip.cli.output import Json, print_json, say
+from hnclip.cli.results import parse_ks, recall_records, show_recalls
+from hnclip.cli.source import CaptionColumn, FamilyColumn, IdColumn, ImageColumn, Layout, given
+
+EXAMPLES = """Examples:
+[bold]hnclip evaluate RUN[/bold]  what it scored on its own test splits
+[bold]hnclip evaluate RUN captions.csv --images photos[/bold]
+[bold]hnclip evaluate tiny captions.csv --images photos --out tiny.parquet[/bold]
+
+Ranks are kept where `hnclip compare` finds them: in the run's folder
+[bold]eval/[/bold], or in the file of --out for a model that is no run."""
+
+
+def evaluate(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A run's folder, tiny, MODEL:TAG of open_clip, a file ...")
+    ],
+    captions: Annotated[
+        str | None,
+        typer.Argument(metavar="[CAPTIONS]", help="Captions to rank: a table or a folder; none: its own tests."),
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="Where relative image paths start; by the captions by default.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What to call these captions; their file's name by default.")] = None,
+    split_column: Annotated[
+        str | None, typer.Option(help="The column with a row's split, to rank one split of it:")
+    ] = None,
+    split: Annotated[str, typer.Option(help="the split to rank.")] = "test",
+    layout: Layout = None,
+    image_column: ImageColumn = None,
+    caption_column: CaptionColumn = None,
+    id_column: IdColumn = None,
+    family_column: FamilyColumn = None,
+    ks: Annotated[str, typer.Option(help="The K of R@K.")] = "1,5,10",
+    out: Annotated[Path | None, typer.Option(help="The file of ranks to write, .parquet.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Recall at K with 95 % intervals, both directions.
+
+    Of a run alone: the results on its own test splits. With captions: the
+    model's ranks on them, by the same code as a study's.
+    """
+    from hnclip.model_spec import is_run
+    from hnclip.report.recalls import read_ranks, recalls
+
+    wanted = parse_ks(ks)
+    if captions is None:
+        if not is_run(model):
+            raise ValueError(
+                f"{model} is no folder of a finished run; to rank captions by any model, name them behind it"
+            )
+        paths = [Path(model) / "ranks.parquet", *sorted((Path(model) / "eval").glob("*.parquet"))]
+        rows = [row for path in paths if len(found := read_ranks(path)) for row in recalls(found, wanted)]
+        _print(rows, {"model": model}, as_json)
+        return
+    called = name or _name(captions)
+    split = split if split_column else "all"
+    place = _place(model, called, split, out, is_run(model))
+    options = given(
+        captions=captions,
+        images=images and str(images),
+        layout=layout,
+        image_column=image_column,
+        caption_column=caption_column,
+        id_column=id_column,
+        family_column=family_column,
+        split_column=split_column,
+    )
+    _evaluate(model, options, called, split, place, wanted, as_json)
+
+
+def _name(captions: str) -> str:
+    import re
+
+    path = Path(captions)
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem or path.absolute().name).strip("-") or "captions"
+
+
+def _place(model: str, name: str, split: str, out: Path | None, run: bool) -> Path:
+    """Where the ranks go. Raises ValueError where they would replace others, or have no place."""
+    from hnclip.report.recalls import read_ranks
+
+    if out is None and not run:
+        raise ValueError(f"{model} is no run whose folder keeps its ranks: say where with --out FILE.parquet")
+    place = out or Path(model) / "eval" / f"{name}.parquet"
+    if place.suffix != ".parquet":
+        raise ValueError(f"--out {place}: ranks are written as .parquet")
+    if place.is_file():
+        there = set(read_ranks(place)["target"])
+        if there != {f"{name}/{split}"}:
+            raise ValueError(
+                f"{place} has the ranks on {', '.join(sorted(there))}; call these captions otherwise, by --name"
+            )
+    return place
+
+
+def _evaluate(model: str, options: dict, name: str, split: str, place: Path, ks: tuple, as_json: bool) -> None:
+    from hnclip.evaluate_captions import evaluate_captions
+    from hnclip.report.recalls import recalls
+
+    with redirect_stdout(sys.stderr):
+        found = evaluate_captions(model, options, name, split, place)
+    rows = recalls(found.ranks, ks)
+    record = {"model": model, "ranks": str(place), "images": found.images, "captions": found.captions, "cut": found.cut}
+    if found.cut:
+        share = found.cut / found.captions
+        say(f"{found.cut} of {found.captions} captions ({share:.1%}) are longer than the model reads and are cut off")
+    _print(rows, record, as_json)
+    say(f"Ranks: {place}")
+
+
+def _print(rows: list, record: dict, as_json: bool) -> None:
+    if as_json:
+        print_json({**record, "recalls": recall_records(rows)})
+    elif rows:
+        show_recalls(rows, f"Recall in percent of {record['model']} [95 % interval over families of images]")
+    else:
+        say("The run has no test results: its study tests it on nothing, or it tried a setting of a tuned loss.")

@@ -1,0 +1,82 @@
+"""A model's ranks on captions and images that no study names: checked and ranked as a benchmark's are."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from hnclip.data.bounded import bounded
+from hnclip.data.images import decode, transform_image
+from hnclip.data.manifest import image_path, images, read_manifest
+from hnclip.data.prepare.folder import prepare
+from hnclip.data.split import Split
+from hnclip.data.tokens import Tokens, tokenize
+from hnclip.encoder import Encoder
+from hnclip.options import unknown
+from hnclip.ranks import retrieval
+from hnclip.store import write_rows
+
+ALL = "all"  # the split that captions without splits are
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What was ranked: one row a query in `ranks`, of `captions` so many `cut` because the context ends before them."""
+
+    ranks: pd.DataFrame
+    images: int
+    captions: int
+    cut: int
+
+
+def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str, out: Path) -> Evaluated:
+    """Rank the captions and images that `options` (of benchmark kind `folder`) name, and write the ranks.
+
+    The target is called NAME/SPLIT; without an option that splits, the split is `all`. Raises ValueError naming every
+    fault of the data; the whole list is then in a folder beside `out`, called after it.
+    """
+    target, work = f"{name}/{split}", out.with_name(f".{out.stem}.hnclip-data")
+    shutil.rmtree(work, ignore_errors=True)  # of an earlier evaluation that found faults
+    if not any(options.get(key) for key in ("split_column", "split_lists", "split_hash")):
+        options = {**options, "split_hash": {ALL: 100}}
+    prepare(options, work)
+    manifest = work / f"{split}.parquet"
+    if not manifest.is_file():
+        raise ValueError(unknown("split", split, sorted(path.stem for path in work.glob("*.parquet"))))
+    encoder = Encoder(model)
+    found = _split(manifest, target, encoder)
+    text_CD = torch.from_numpy(encoder.texts(list(found.frame["caption"])))
+    image_ID = torch.from_numpy(np.concatenate(list(_image_rows(manifest, found.frame, encoder))))
+    ranks = retrieval(found, image_ID, text_CD)
+    write_rows(out, ranks, {"model": model, "identity": encoder.identity, "captions": str(options["captions"])})
+    shutil.rmtree(work)
+    return Evaluated(ranks, len(image_ID), len(text_CD), found.tokens.truncated)
+
+
+def _split(manifest: Path, target: str, encoder: Encoder) -> Split:
+    """The split as ranking asks for it: captions with their images, and tokens only to count those that are cut."""
+    frame = read_manifest(manifest)
+    first = images(frame).index.to_numpy()
+    tokens: Tokens = tokenize(list(frame["caption"]), encoder.entry["tokenizer"], encoder.entry["context"])
+    return Split(target, frame, np.empty(0), tokens, np.append(first, len(frame)).astype(np.int64))
+
+
+def _image_rows(manifest: Path, frame: pd.DataFrame, encoder: Encoder) -> Iterator[np.ndarray]:
+    """Embeddings of the split's images in order, a batch at a time; pictures are opened on several threads."""
+
+    def look(image: str) -> np.ndarray:
+        path = image_path(manifest, image)
+        return transform_image(decode(path.read_bytes(), str(path), encoder.transform.exif), encoder.transform)
+
+    waiting = []
+    paths = list(images(frame)["image"])
+    for number, pixels in enumerate(bounded(look, paths, 4 * encoder.batch), 1):
+        waiting.append(pixels)
+        if len(waiting) == encoder.batch or number == len(paths):
+            yield encoder.pixels(waiting)
+            waiting = []
