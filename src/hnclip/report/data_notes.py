@@ -72,8 +72,13 @@ def licence_notes(study: Study) -> list[str]:
 def exif_notes(study: Study) -> list[str]:
     """Whose pictures are rotated as their files say; the compared methods leave them as stored."""
     backbones = study.config["backbones"]
-    turned = [name for name in named(study.config, "backbones") if backbones[name]["transform"]["exif"] == "apply"]
+    turned = [name for name in named(study.config, "backbones") if _exif(backbones[name]) == "apply"]
     if not turned:
         return []
     whose = "" if len(turned) == len(named(study.config, "backbones")) else f" for {', '.join(turned)}"
     return [f"Pictures are rotated as their files say (transform `exif: apply`){whose}; the compared methods do not."]
+
+
+def _exif(backbone: dict) -> str | None:
+    """What a backbone does with the rotation in a picture's file; None where it has embeddings and no pictures."""
+    return backbone.get("transform", {}).get("exif")
