@@ -70,7 +70,7 @@ def visible_files(folder: Path) -> Iterator[str]:
 
 def is_hidden(name: str) -> bool:
     """True for what a system leaves among a person's files: `.DS_Store`, `._a.jpg`, `__MACOSX`."""
-    return name.startswith(".") or name == "__MACOSX"
+    return (name.startswith(".") and name not in (".", "..")) or name == "__MACOSX"
 
 
 def state_of(captions: str) -> str:

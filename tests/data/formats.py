@@ -179,7 +179,7 @@ def txt(root, data):
     return {"captions": str(root / "set" / "a")}
 
 
-def _tar(path: Path, members) -> None:
+def put_tar(path: Path, members) -> None:
     with tarfile.open(path, "w") as tar:
         for name, content in members:
             header = tarfile.TarInfo(name)
@@ -201,7 +201,7 @@ def _members(data, names, as_text):
 def _shards(root, data, as_text):
     (root / "set").mkdir()
     for shard in range(2):
-        _tar(root / "set" / f"mine-{shard:03d}.tar", _members(data, list(data.images)[3 * shard :][:3], as_text))
+        put_tar(root / "set" / f"mine-{shard:03d}.tar", _members(data, list(data.images)[3 * shard :][:3], as_text))
 
 
 def webdataset_folder(root, data):
@@ -215,7 +215,7 @@ def webdataset_braces(root, data):
 
 
 def webdataset_one(root, data):
-    _tar(root / "one.tar", [("./" + name, content) for name, content in _members(data, data.images, False)])
+    put_tar(root / "one.tar", [("./" + name, content) for name, content in _members(data, data.images, False)])
     return {"captions": str(root / "one.tar")}
 
 

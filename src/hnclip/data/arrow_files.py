@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow
-from pyarrow import ipc, parquet, types
+from pyarrow import compute, ipc, parquet, types
 
 from hnclip.data.pictures import Absent, Picture, Pictures
 
@@ -84,19 +84,30 @@ def _batches(path: Path, names: list[str], images: list[str], bodies: bool) -> I
     """The columns as Python values, some rows at a time; without `bodies` an image is (its bytes' number, its path)."""
     if path.suffix.lower() == ".parquet":
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(BATCH if images else 4096, columns=names):
+            leaves = names if bodies else [_leaf(file, name) if name in images else name for name in names]
+            for batch in file.iter_batches(BATCH if leaves == names and images else 4096, columns=leaves):
                 yield _values(batch, images, bodies)
         return
     with pyarrow.memory_map(str(path)) as source:
         reader = _arrow(source)
-        found = (
-            reader
-            if isinstance(reader, ipc.RecordBatchStreamReader)
-            else map(reader.get_batch, range(reader.num_record_batches))
-        )
-        for batch in found:
+        stream = isinstance(reader, ipc.RecordBatchStreamReader)
+        for batch in reader if stream else map(reader.get_batch, range(reader.num_record_batches)):
             for start in range(0, batch.num_rows, BATCH):
                 yield _values(batch.select(names).slice(start, BATCH), images, bodies)
+
+
+def _leaf(file: parquet.ParquetFile, name: str) -> str:
+    """The part of an image column that is read for a glance: its paths alone, where no image lacks its bytes."""
+    kind = file.schema_arrow.field(name).type
+    if not types.is_struct(kind) or kind.get_field_index("path") < 0:
+        return name
+    leaves = [file.metadata.schema.column(number).path for number in range(file.metadata.num_columns)]
+    leaf = leaves.index(f"{name}.bytes")
+    for group in range(file.metadata.num_row_groups):
+        known = file.metadata.row_group(group).column(leaf).statistics
+        if known is None or known.null_count != 0:
+            return name
+    return f"{name}.path"
 
 
 def _values(batch: pyarrow.RecordBatch, images: list[str], bodies: bool) -> dict[str, list[Any]]:
@@ -107,13 +118,11 @@ def _values(batch: pyarrow.RecordBatch, images: list[str], bodies: bool) -> dict
 
 
 def _glance(column: pyarrow.Array) -> list[tuple[int, str]]:
-    """For each image how many bytes it has, and its path, without making the bytes Python's."""
-    from pyarrow import compute
-
+    """For each image how many bytes it has, 1 where only its path was read, and its path."""
     if not types.is_struct(column.type):
         return [(size or 0, "") for size in compute.binary_length(column).to_pylist()]
     flat = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
-    sizes = compute.binary_length(flat["bytes"]).to_pylist()
+    sizes = compute.binary_length(flat["bytes"]).to_pylist() if "bytes" in flat else [1] * len(column)
     paths = flat["path"].to_pylist() if "path" in flat else [None] * len(sizes)
     return [(size or 0, path or "") for size, path in zip(sizes, paths, strict=True)]
 

@@ -21,18 +21,18 @@ def is_saved(folder: Path) -> bool:
 def read_saved(folder: Path) -> Table:
     """The rows of a saved dataset; those of a DatasetDict have their split's name in the column `split`."""
     if not (folder / DICT).is_file():
-        return _named(_saved(folder, folder), "a saved dataset")
+        return _named(_saved(folder), "a saved dataset")
     splits = _list(folder / DICT, "splits", str)
-    parts = {split: _saved(folder / split, folder / split) for split in splits}
+    parts = {split: _saved(folder / split) for split in splits}
     for split, part in parts.items():
         if "split" not in part.columns:
             part.columns.append("split")
             for _, row in part.rows:
                 row["split"] = split
-    return _named(joined(folder, parts), "a saved dataset")
+    return _named(joined(folder, parts, names_tell=False), "a saved dataset")
 
 
-def _saved(folder: Path, start: Path) -> Table:
+def _saved(folder: Path) -> Table:
     state = folder / STATE
     if not state.is_file():
         raise FileNotFoundError(f"{state}: no such file; is the dataset whole?")
@@ -42,7 +42,7 @@ def _saved(folder: Path, start: Path) -> Table:
     absent = [name for name in names if not (folder / name).is_file()]
     if absent:
         raise FileNotFoundError(f"{folder}: no such file: {', '.join(absent)}; is the dataset whole?")
-    return joined(start, {name: _arrow(folder / name) for name in names})
+    return joined(folder, {name: _arrow(folder / name) for name in names}, names_tell=False)
 
 
 def read_repository(folder: Path, files: dict[str, Path]) -> Table:

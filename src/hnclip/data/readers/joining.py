@@ -36,8 +36,11 @@ def with_split(table: Table, files: list[str]) -> Table:
     return replace(table, columns=[*table.columns, "split"], rows=rows)
 
 
-def joined(path: Path, tables: dict[str, Table]) -> Table:
-    """One table of those of several files, by the files' names. Raises ValueError where their columns differ."""
+def joined(path: Path, tables: dict[str, Table], names_tell: bool = True) -> Table:
+    """One table of those of several files, by the files' names, which may tell the splits.
+
+    Raises ValueError where their columns differ.
+    """
     (first, table), *others = tables.items()
     for name, other in others:
         if set(other.columns) != set(table.columns):
@@ -55,4 +58,4 @@ def joined(path: Path, tables: dict[str, Table]) -> Table:
             yield from source()
 
     made = Table(path, table.columns, rows, start=path, pictures=pictures if sources else None)
-    return with_split(made, [name for name, one in tables.items() for _ in one.rows])
+    return made if not names_tell else with_split(made, [name for name, one in tables.items() for _ in one.rows])

@@ -31,6 +31,7 @@ class _Sample:
     image: Picture | None = None
     text: Any = None
     record: dict[str, Any] = field(default_factory=dict)
+    unreadable: bool = False
 
 
 def read_shards(path: Path, files: dict[str, Path], lines: bool, problems: Problems) -> Table:
@@ -44,9 +45,16 @@ def read_shards(path: Path, files: dict[str, Path], lines: bool, problems: Probl
     for name, file in files.items():
         found: dict[str, _Sample] = {}
         members[name] = {}
-        for member, stream in _members(file, name, problems):
-            _add(found, member, stream, name, members[name], lines, problems, notes)
-        samples += found.values()
+        try:
+            for member, stream in read_archive(file):
+                _add(found, member, stream, name, members[name], lines, problems, notes)
+        except DAMAGE as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            problems.add(DAMAGED, f"{name}: it is damaged or cut short ({error or type(error).__name__})")
+            del members[name]
+            continue
+        samples += [sample for sample in found.values() if not sample.unreadable]
         tell_failed(file, notes)
     if not samples:
         unread = "\n  ".join(problems.lines(5))
@@ -56,25 +64,13 @@ def read_shards(path: Path, files: dict[str, Path], lines: bool, problems: Probl
     columns = list(dict.fromkeys(key for _, row in rows for key in row))
 
     def pictures() -> Iterator[tuple[Picture, bytes]]:
-        for name, file in files.items():
-            for member, stream in _members(file, name, None):
-                if stream is not None and (picture := members[name].get(member.name)):
+        for name, known in members.items():
+            for member, stream in read_archive(files[name]):
+                if stream is not None and (picture := known.get(member.name)):
                     yield picture, stream.read()
 
     table = Table(path, columns, rows, start=path.parent, pictures=pictures, notes=notes, read_as="webdataset shards")
     return with_split(table, [sample.shard for sample in samples])
-
-
-def _members(file: Path, name: str, problems: Problems | None) -> Iterator[tuple[Member, BinaryIO | None]]:
-    """The members of a shard; where it is damaged, those before, and a problem."""
-    try:
-        yield from read_archive(file)
-    except DAMAGE as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        if problems is None:
-            raise ValueError(f"{file} has changed while it was read") from error
-        problems.add(DAMAGED, f"{name}: it is damaged or cut short ({error or type(error).__name__})")
 
 
 def _add(
@@ -111,6 +107,7 @@ def _add(
         _read_text(sample, kind, stream.read(), lines)
     except ValueError as error:
         problems.add(UNREADABLE, f"{shard}: {name}: {error}")
+        sample.unreadable = True
 
 
 def _read_text(sample: _Sample, kind: str, data: bytes, lines: bool) -> None:
