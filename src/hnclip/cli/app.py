@@ -3,7 +3,7 @@
 import typer
 
 from hnclip import __version__
-from hnclip.cli import compare, doctor, embed, evaluate, export, index, plan, search, train
+from hnclip.cli import compare, doctor, embed, evaluate, export, index, init, plan, search, train
 from hnclip.cli import run as running
 from hnclip.command import run
 
@@ -21,6 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
+app.command("init", epilog=init.EXAMPLES)(init.init)
 app.command("run", epilog=running.EXAMPLES)(running.run)
 app.command("train", epilog=train.EXAMPLES)(train.train)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)

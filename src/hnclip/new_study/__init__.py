@@ -1,0 +1,1 @@
+"""A study for a person's own data, written by `hnclip init`."""
