@@ -16,8 +16,12 @@ from hnclip.data.manifest import write_manifest
 from hnclip.data.pixels import write_pixels
 from hnclip.data.scene import box, draw, random_scene
 from hnclip.data.scene_words import dense_sentences
+from hnclip.data.split import open_split
 from hnclip.data.tokens import tokenize, write_tokens
+from hnclip.embed import embedding_rows, write_embeddings
+from hnclip.encode import encode_split
 from hnclip.frameworks.base import Framework
+from hnclip.models.load import backbone_from
 
 SIZE = 16
 TRANSFORM = {"size": SIZE, "interpolation": "bicubic", "resize": "shortest", "exif": "ignore"}
@@ -109,6 +113,7 @@ def random_captions(lengths: list[int], random: torch.Generator) -> tuple[torch.
 
 OPTIONS = {"longclip_pcm": {"components": 2}, "finelip": {"ramp": False}}  # what a tiny world can show
 INPUTS = {"first_sentence": True, "crops": True, "edges": "canny", "edge_crops": 2, "lexicon": "colours"}
+INPUTS["embeddings"] = True
 
 
 def entry_of(kind: str, **options: Any) -> dict[str, Any]:
@@ -147,6 +152,19 @@ def make_inputs(record: dict[str, str], framework: dict[str, Any], transform: di
     record.update(paths)
 
 
+def make_embeddings(data: dict[str, Any], backbone: dict[str, Any]) -> dict[str, Any]:
+    """The records of the splits by the backbone's embeddings, which are written beside them."""
+    towers = backbone_from(backbone).eval()
+
+    def embedded(record: dict[str, str]) -> dict[str, str]:
+        split, path = open_split(record), str(Path(record["manifest"]).with_suffix(".embeddings.parquet"))
+        write_embeddings(Path(path), embedding_rows(split, *encode_split(towers, split, 8)), towers, 0)
+        return {"name": record["name"], "manifest": record["manifest"], "embeddings": path}
+
+    tests = [embedded(record) for record in data["test"]]
+    return {"train": embedded(data["train"]), "validation": embedded(data["validation"]), "test": tests}
+
+
 def make_crops(record: dict[str, str]) -> None:
     """The crops and sentences of a split's regions once more, after a change of its regions."""
     manifest, regions, tokens = (
@@ -178,7 +196,9 @@ def make_cell(folder: Path, **changes: Any) -> tuple[Path, Path]:
         "recipe": {**RECIPE, **changes.pop("recipe", {})},
     }
     config.update(changes)
-    if inputs.wanted(config["framework"]):
+    if inputs.cached(config["framework"]):
+        config["data"] = make_embeddings(config["data"], config["backbone"])
+    elif inputs.wanted(config["framework"]):
         make_inputs(config["data"]["train"], config["framework"])
     run = folder / "run"
     run.mkdir(parents=True, exist_ok=True)

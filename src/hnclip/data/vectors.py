@@ -65,7 +65,7 @@ def _matrix(path: Path, table: pyarrow.Table, name: str) -> np.ndarray:
             f"{path}: column {name!r} has vectors of {width} numbers, but other ones in {_rows(odd)}; embed these again"
         )
     values = column.flatten().cast(pyarrow.float32()).to_numpy(zero_copy_only=False)
-    matrix = np.ascontiguousarray(values.reshape(len(column), width))
+    matrix = np.array(values).reshape(len(column), width)
     bad = ~np.isfinite(matrix).all(1) | ~matrix.any(1)
     if bad.any():
         raise ValueError(

@@ -32,7 +32,7 @@ class Adapter(Framework):
     def adapt(self, backbone: CachedTowers) -> CachedTowers:
         if not isinstance(backbone, CachedTowers):
             raise ValueError(
-                "framework adapter trains on cached embeddings: write `inputs: {embeddings: true}` into its entry"
+                "framework adapter trains on the inputs embeddings: name them under `inputs` of its entry in the config"
             )
         sides = ("image", "text") if self.options.sides == "both" else (self.options.sides,)
         hidden = self.options.hidden if self.options.layers == 2 else None

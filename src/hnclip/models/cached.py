@@ -34,7 +34,7 @@ class Map(nn.Module):
             nn.init.zeros_(self.last.bias)
 
     def forward(self, row_ND: torch.Tensor) -> torch.Tensor:
-        row_ND = normalize(row_ND.float(), dim=-1)
+        row_ND = normalize(row_ND.to(self.last.weight.dtype if self.learned else torch.float32), dim=-1)
         kept_ND = row_ND if self.projection is None else linear(row_ND, self.projection.T)
         if not self.learned:
             return normalize(kept_ND, dim=-1)

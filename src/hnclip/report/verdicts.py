@@ -146,9 +146,11 @@ def _sort(study: Study, row: Judged) -> tuple[str, str, str]:
 
 
 def _batch(study: Study, row: Judged) -> tuple[int, int]:
-    """Pairs that one loss sees, and batches of a step."""
-    recipe = recipe_of(study, row.a)
-    return recipe["batch"], recipe.get("accumulate", 1)
+    """Pairs that one loss sees, all where there are fewer than the recipe asks for, and batches of a step."""
+    recipe, runs = recipe_of(study, row.a), study.runs
+    own = runs[(runs["train"] == row.a.train) & (runs["framework"] == row.a.framework) & (runs["loss"] == row.a.loss)]
+    images = own.loc[own["fraction"] == 100, "pairs"].max() // recipe["epochs"]
+    return int(min(recipe["batch"], images)), recipe.get("accumulate", 1)
 
 
 def _elsewhere(study: Study, rows: list[Judged]) -> list[Group]:
