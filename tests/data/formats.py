@@ -200,8 +200,9 @@ def _members(data, names, as_text):
 
 def _shards(root, data, as_text):
     (root / "set").mkdir()
-    for shard in range(2):
-        put_tar(root / "set" / f"mine-{shard:03d}.tar", _members(data, list(data.images)[3 * shard :][:3], as_text))
+    names = list(data.images)
+    for shard, some in enumerate((names[:3], names[3:])):
+        put_tar(root / "set" / f"mine-{shard:03d}.tar", _members(data, some, as_text))
 
 
 def webdataset_folder(root, data):
