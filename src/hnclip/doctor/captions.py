@@ -22,8 +22,8 @@ class Captions:
     """N captions, those of one image adjacent, and what is wrong with them.
 
     named: the table names images; without, every caption counts as one of an image of its own. pictured: the images
-    were looked at, `facts` holds those that can be read. problems are faults, warnings are worth a look, told says what was
-    chosen where nobody did.
+    were looked at, `facts` holds those that can be read. problems are faults, warnings are worth a look, told says
+    what was chosen where nobody did.
     """
 
     path: Path

@@ -30,7 +30,8 @@ LEAST = 16  # images that a simulated batch needs
 class Asked:
     """What is to be diagnosed, and by which models.
 
-    source: the captions, with their images or alone, and how they are read. split: the one to look at. model: the model to be trained (`hnclip.model_spec`).
+    source: the captions, with their images or alone, and how they are read. split: the one to look at.
+    model: the model to be trained (`hnclip.model_spec`).
     text_model: a sentence transformer's folder or package:NAME for the cosines of captions, in place of the model's
     text tower. sample: captions embedded at most, of whole images drawn by chance; 0 embeds all.
     """

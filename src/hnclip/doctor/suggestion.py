@@ -17,14 +17,18 @@ MUCH = 0.05  # of captions cut, or of batches solved, that is worth a remark
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Numbers to try. margin: γ = .5 times the mean caption cosine of this data, by the encoder; None if not known.
+    """Numbers to try; `boost` says whether the boost is worth a try at all.
 
-    mask: whether captions of the same words should be no negatives of each other. reason: why these.
+    margin: γ = .5 times the mean caption cosine of this data, None if not known; measured: it is by the model that is
+    trained, and not by another encoder. mask: whether captions of the same words should be no negatives of each
+    other. reason: why these.
     """
 
+    boost: bool
     scales: tuple[int, ...]
     gammas: tuple[float, ...]
     margin: float | None
+    measured: bool
     mask: bool
     reason: str
 
@@ -36,8 +40,9 @@ class Suggestion:
         mask = {"mask_duplicates": True} if self.mask else {}
         found = {"plain-tuned": {"base": "infonce", "boost": "none", "scale": [*self.scales, None], **mask}}
         tried = {"gamma": list(self.gammas), "scale": list(self.scales), **mask}
-        if self.gammas:
+        if self.boost:
             found["boosted-tuned"] = {"base": "infonce", "boost": "captions", **tried}
+        if self.boost or not self.measured:
             found["matched-tuned"] = {"base": "infonce", "boost": "matched", **tried}
         elif self.margin is not None:
             margin = {"base": "infonce", "boost": "constant", "margin": self.margin, "scale": list(self.scales), **mask}
@@ -47,18 +52,21 @@ class Suggestion:
     @property
     def yaml(self) -> str:
         """The entries as they stand in a config; empty where nothing is to be tried."""
-        lines = [
-            f"  {name}: {{{', '.join(f'{key}: {_yaml(value)}' for key, value in entry.items())}}}"
+        entries = {
+            name: ", ".join(f"{key}: {_yaml(value)}" for key, value in entry.items())
             for name, entry in self.losses.items()
-        ]
+        }
+        lines = [f"  {name}: {{{entry}}}" for name, entry in entries.items()]
         return "\n".join(["losses:", *lines, "tuning: {seed: 41}"]) + "\n" if lines else ""
 
     @property
     def record(self) -> dict[str, Any]:
         return {
             "scale": list(self.scales),
+            "boost": self.boost,
             "gamma": list(self.gammas),
             "margin": self.margin,
+            "margin_by_the_model_that_is_trained": self.measured,
             "mask_duplicates": self.mask,
             "reason": self.reason,
             "losses": self.losses,
@@ -68,28 +76,23 @@ class Suggestion:
 def suggest(kind: str, alike: Alike | None, repeated: bool) -> Suggestion:
     """The grid for a kind of data (`hnclip.doctor.verdict`)."""
     if kind in WITHOUT:
-        return Suggestion((), (), None, repeated, "There is too little data to choose a loss by.")
+        return Suggestion(False, (), (), None, False, repeated, "There is too little data to choose a loss by.")
     margin = None if alike is None or alike.toy else round(0.5 * alike.geometry.mean, 2)
     margin = margin if margin and margin > 0 else None
-    gammas = GAMMAS if kind in BOOSTED else ()
+    measured = margin is not None and alike is not None and alike.trained
+    boost = kind in BOOSTED
     reason = (
         "On the project's drawn scenes plain InfoNCE at a fixed s of 8 gained 3.0 points of R@1 over its learned s of "
-        "100 (shown), and the tuned boost stood within 0.2 points of it; "
+        "100 (shown), and the tuned boost stood within 0.2 points of it: so the temperature comes first. "
     )
-    if gammas:
-        reason += (
-            "so the temperature comes first, and the boost stands beside the matched margin, which has the same mean "
-            "and nothing adaptive. `matched` measures that mean in each batch by the model that is trained"
-        )
-        reason += f"; here it is {margin:.2f} by {alike.encoder}." if margin else "."
+    if boost:
+        reason += "Beside the boost stands the matched margin, which has the same mean and nothing adaptive. "
     else:
-        reason += "and here nothing speaks for an offset that differs between negatives: a constant does the same."
-        reason += (
-            ""
-            if alike is None or alike.trained or margin is None
-            else (f" The margin is by {alike.encoder}: another model has another mean cosine.")
-        )
-    return Suggestion(SCALES, gammas, margin, repeated, reason)
+        reason += "Nothing here speaks for an offset that differs between negatives: a constant does the same. "
+    if boost or not measured:
+        reason += "`matched` measures its margin in each batch, by the model that is trained"
+        reason += f"; on these captions it is {margin:.2f} by {alike.encoder}." if margin else "."
+    return Suggestion(boost, SCALES, GAMMAS, margin, measured, repeated, reason.strip())
 
 
 def remarks(lengths: Lengths, repeats: Repeats, alike: Alike | None, start: Start | None) -> list[str]:
@@ -139,10 +142,9 @@ def _saturation(start: Start) -> list[str]:
 
 
 def _yaml(value: Any) -> str:
+    """A value as YAML writes it within a line."""
     if isinstance(value, list):
         return f"[{', '.join(map(_yaml, value))}]"
-    return (
-        {None: "null", True: "true", False: "false"}.get(value, str(value))
-        if not isinstance(value, float | int) or isinstance(value, bool)
-        else f"{value:g}"
-    )
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -55,7 +55,7 @@ def judge(images: int, lengths: Lengths, repeats: Repeats, alike: Alike | None, 
     """The verdict on data of so many images; `alike` None where there is one image, `start` without images."""
     kind = _kind(images, lengths, alike)
     suggestion = suggest(kind, alike, bool(repeats.exact))
-    sentences = (_data(images, lengths, alike), _boost(kind, alike), _todo(kind, suggestion))
+    sentences = (_data(images, lengths, repeats, alike), _boost(kind, alike), _todo(kind, suggestion))
     return Verdict(kind, HEADLINES[kind], sentences, suggestion, remarks(lengths, repeats, alike, start))
 
 
@@ -88,12 +88,14 @@ def _kind(images: int, lengths: Lengths, alike: Alike | None) -> str:
     return "apart" if of_size(alike, 64).twins < RARE else "kind"
 
 
-def _data(images: int, lengths: Lengths, alike: Alike | None) -> str:
+def _data(images: int, lengths: Lengths, repeats: Repeats, alike: Alike | None) -> str:
     said = lengths.record
     cut = lengths.cut(lengths.context)
     words = f"{said['words']['n']:,} caption{'s' * (said['words']['n'] != 1)} of {images:,} image{'s' * (images != 1)}"
     words += f" have {said['words']['median']:.0f} words in the median, and a context of {lengths.context} tokens cuts "
     words += f"{100 * cut.captions:.1f} % of them" if cut.captions else "none of them"
+    near = repeats.rows(repeats.near) / said["words"]["n"]
+    words += f"; {100 * near:.0f} % share most of their phrases with another image's" if near >= 0.01 else ""
     if alike is None or alike.toy:
         return words + "."
     batch = of_size(alike, 64)
@@ -140,7 +142,8 @@ def _todo(kind: str, suggestion: Suggestion) -> str:
         return "Add captions of further images and run this again."
     if kind == "few":
         return "Collect more pairs, or use a released model as it is; do not choose a loss by this data."
-    margin = f" ({suggestion.margin:.2f}, γ = {GAMMA:g} times the mean cosine)" if suggestion.margin else ""
+    by = "" if suggestion.measured else ", by another encoder than yours"
+    margin = f" ({suggestion.margin:.2f}, γ = {GAMMA:g} times the mean cosine{by})" if suggestion.margin else ""
     tune = f"Tune the temperature of plain InfoNCE first (s = {scales}, and learned)"
     if kind == "toy":
         return f"{tune}, and run this again with --model, or --text-model, before you judge a boost."

@@ -52,13 +52,16 @@ body.wide { max-width: none; margin: 1rem; }
 """
 
 
-def page(title: str, body: str, wide: bool = False) -> str:
-    """A whole document around a body of HTML; the title is plain words. A wide one takes all of the window."""
+def page(title: str, body: str, wide: bool = False, look: str = "") -> str:
+    """A whole document around a body of HTML; the title is plain words. A wide one takes all of the window.
+
+    `look` is a stylesheet added to that of all pages.
+    """
     kind = ' class="wide"' if wide else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{LOOK}</style>\n</head>\n<body{kind}>\n"
+        f"<title>{escape(title)}</title>\n<style>{LOOK}{look}</style>\n</head>\n<body{kind}>\n"
         f"<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
 

