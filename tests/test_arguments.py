@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parents[1] / "src"
         ("hnclip.embed", "backbone manifest pixels tokens out out_ranks"),
         ("hnclip.embed_run", "folder target out"),
         ("hnclip.evaluate", "folder target out"),
-        ("hnclip.export", "--format {open_clip,transformers,peft} cell out"),
+        ("hnclip.export", "--format {open_clip,transformers,adapter,peft,onnx} run out"),
     ],
 )
 def test_too_few_arguments_give_the_usage(command, usage):

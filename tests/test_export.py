@@ -118,7 +118,7 @@ def test_adapters_on_another_backbone_than_they_were_trained_on_are_refused(tmp_
     entry = {"kind": "checkpoint", "weights": str(tmp_path / "start.safetensors"), "context": 248}
     cell = trained(tmp_path / "world", framework={"kind": "lora"}, backbone={**entry, "transform": TRANSFORM})
     save_backbone(tmp_path / "start.safetensors", backbone_from({**BACKBONE, "seed": 2}), {})
-    with pytest.raises(ValueError, match="not the one it was trained from .*--format open_clip or transformers"):
+    with pytest.raises(ValueError, match="not the one it was trained from .*take open_clip, transformers or onnx"):
         export.main(cell, tmp_path / "cell", "peft")
     assert not (tmp_path / "cell").exists() and not list(tmp_path.glob(".cell*"))
     export.main(cell, tmp_path / "cell", "open_clip")
@@ -175,7 +175,7 @@ def test_what_cannot_be_exported_is_refused(full, tmp_path, change, message):
 
 
 def test_a_format_or_weights_of_another_cell_are_refused(full, tmp_path):
-    with pytest.raises(ValueError, match="'longclip' trains no adapters: take --format open_clip or transformers"):
+    with pytest.raises(ValueError, match="'longclip' trains no adapters: take open_clip, transformers or onnx"):
         export.main(full, tmp_path / "cell", "peft")
     cell = linked(full, tmp_path, "weights.safetensors")
     save_backbone(cell / "weights.safetensors", load_backbone(full / "weights.safetensors"), {"cell": "a/b"})

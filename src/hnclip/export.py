@@ -1,15 +1,16 @@
-"""A trained cell as a folder that other libraries load.
+"""A trained cell, or another model, as a folder that other libraries load.
 
-`python -m hnclip.export RUN OUT --format open_clip|transformers|peft` reads run.json, weights.safetensors,
-ranks.parquet and log.parquet of RUN and writes OUT, whole or not at all, with a model card. `peft` is for cells with
-adapters.
+`python -m hnclip.export RUN OUT --format open_clip|transformers|adapter|onnx` reads run.json, weights.safetensors,
+ranks.parquet and log.parquet of RUN and writes OUT, whole or not at all, with a card. `adapter` is for cells that
+trained adapters: `peft`'s own layout for those of towers, two maps for those of cached embeddings. RUN may be any
+model that `hnclip.model_spec` names; its card says less.
 """
 
 import argparse
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +18,41 @@ import torch
 
 from hnclip.command import run
 from hnclip.frameworks.lora import Options as AdapterOptions
-from hnclip.model_card import card
+from hnclip.model_card import card, short_card
+from hnclip.model_spec import EXPORTED, backbone_entry
 from hnclip.models.adapters import adapters_from, write_peft_adapter
 from hnclip.models.backbone import Backbone
-from hnclip.models.checkpoints import extra_weights, load_backbone, provenance
+from hnclip.models.cached import CachedTowers
+from hnclip.models.checkpoints import extra_weights, provenance
 from hnclip.models.load import backbone_from
+from hnclip.models.onnx_check import check_graphs
+from hnclip.models.to_adapter import write_adapter
+from hnclip.models.to_onnx import check_packages, write_feeding, write_graphs
+from hnclip.models.to_open_clip import write_open_clip
 from hnclip.models.to_transformers import write_clip_model, write_processor
-from hnclip.options import from_dict
-from hnclip.store import read_json, write_json, write_tensors, write_text
+from hnclip.models.trained import load_trained
+from hnclip.options import from_dict, unknown
+from hnclip.store import read_json, write_json, write_text
 
 ADAPTED = ("lora", "dora")
 FILES = ("run.json", "weights.safetensors", "ranks.parquet", "log.parquet")
+FORMATS = ("open_clip", "transformers", "adapter", "peft", "onnx")
+WHOLE = "take open_clip, transformers or onnx"
 
 
-def write_open_clip(folder: Path, backbone: Backbone) -> None:
-    """What `open_clip.create_model_and_transforms("local-dir:FOLDER")` and its get_tokenizer read."""
-    pictures = asdict(backbone.preprocess)
-    pictures["resize_mode"] = pictures.pop("resize")
-    write_json(
-        folder / "open_clip_config.json",
-        {"model_cfg": backbone.architecture, "preprocess_cfg": {"mode": "RGB", **pictures}},
-    )
-    weights = {name: value.detach().float().cpu().contiguous() for name, value in backbone.weights().items()}
-    write_tensors(folder / "open_clip_model.safetensors", weights, {"format": "pt"})
+@dataclass(frozen=True)
+class Source:
+    """What is exported: a model, the entry of its backbone, and of a run its folder and record."""
+
+    name: str
+    model: Backbone
+    entry: dict[str, Any]
+    record: dict[str, Any] | None = None
+
+    @property
+    def kind(self) -> str | None:
+        """The framework of a run."""
+        return self.record and self.record["config"]["framework"]["kind"]
 
 
 def write_transformers(folder: Path, backbone: Backbone) -> None:
@@ -61,6 +74,16 @@ def write_peft(folder: Path, backbone: Backbone, cell: Path, config: dict[str, A
     write_peft_adapter(folder / "adapter", adapted, "base")
 
 
+def write_onnx(folder: Path, backbone: Backbone, exif: str) -> dict[str, Any]:
+    """Graphs, tokenizer, preprocess.json and check.json; returns what the check found. Raises as that does."""
+    check_packages()
+    write_graphs(folder, backbone)
+    write_feeding(folder, backbone, exif)
+    found = check_graphs(folder, backbone)
+    write_json(folder / "check.json", found)
+    return found
+
+
 def _check_start(start: Backbone, trained: Backbone) -> None:
     """All but attention and logit scale was frozen, so it must be the same before and after training."""
     after = trained.weights()
@@ -69,41 +92,95 @@ def _check_start(start: Backbone, trained: Backbone) -> None:
     if changed:
         raise ValueError(
             f"the backbone that the cell's config names now is not the one it was trained from ({len(changed)} frozen "
-            f"weights differ, {changed[0]} first): put its old weights back, or take --format open_clip or transformers"
+            f"weights differ, {changed[0]} first): put its old weights back, or {WHOLE}"
         )
 
 
-def main(cell: Path, out: Path, format: str) -> None:
-    """Write OUT. Raises FileNotFoundError or ValueError for a run that is not finished, an OUT that is there already,
-    and a format that the cell's framework has not."""
+def main(source: Path | str, out: Path, format: str) -> dict[str, Any]:
+    """Write OUT; returns its format, its files and of `onnx` the largest differences found.
+
+    Raises FileNotFoundError or ValueError for a run that is not finished, an OUT that is there already, and a format
+    that the model or the cell's framework has not.
+    """
+    if format not in FORMATS:
+        raise ValueError(unknown("format", format, FORMATS))
+    if os.path.lexists(out):
+        raise ValueError(f"{out} is there already: name a new folder, or remove it")
+    found = _run(Path(source)) if _is_run(Path(source)) else _model(str(source))
+    format = _layout(found, format)
+    told: dict[str, Any] = {}
+
+    def write(part: Path) -> None:
+        if format == "open_clip":
+            write_open_clip(part, found.model, out.name)
+        elif format == "transformers":
+            write_transformers(part, found.model)
+        elif format == "peft":
+            write_peft(part, found.model, Path(source), found.record["config"])
+        elif format == "adapter":
+            write_adapter(part, found.model, found.entry)
+        else:
+            told["largest_difference"] = write_onnx(part, found.model, found.entry["transform"]["exif"])[
+                "largest_difference"
+            ]
+        write_text(part / "README.md", _card(found, format, out.name))
+
+    whole_folder(out, write)
+    files = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+    return {"out": str(out), "format": format, "files": files, **told}
+
+
+def _is_run(folder: Path) -> bool:
+    """True of a folder that a training wrote or began to."""
+    return not (folder / EXPORTED).is_file() and any((folder / name).is_file() for name in (*FILES, "config.json"))
+
+
+def _run(cell: Path) -> Source:
     missing = [name for name in FILES if not (cell / name).is_file()]
     if missing:
         raise FileNotFoundError(f"{cell} is no finished run: it lacks {', '.join(missing)}")
     record = read_json(cell / "run.json")
-    config = record["config"]
-    kind = config["framework"]["kind"]
-    if format == "peft" and kind not in ADAPTED:
-        raise ValueError(f"framework {kind!r} trains no adapters: take --format open_clip or transformers")
     if (named := provenance(cell / "weights.safetensors").get("cell")) != record["cell"]:
         raise ValueError(f"{cell}: run.json is of cell {record['cell']}, weights.safetensors of {named}")
-    backbone = load_backbone(cell / "weights.safetensors").eval()
+    entry = record["config"]["backbone"]
+    return Source(str(cell), _named(load_trained(cell / "weights.safetensors").eval(), entry), entry, record)
 
-    def write(part: Path) -> None:
-        if format == "open_clip":
-            write_open_clip(part, backbone)
-        elif format == "transformers":
-            write_transformers(part, backbone)
-        else:
-            write_peft(part, backbone, cell, config)
-        write_text(part / "README.md", card(cell, record, format, out.name))
 
-    whole_folder(out, write)
+def _model(name: str) -> Source:
+    entry = backbone_entry(name)
+    return Source(name, _named(backbone_from(entry).eval(), entry), entry)
+
+
+def _named(backbone: Backbone, entry: dict[str, Any]) -> Backbone:
+    """With the tokenizer of its entry."""
+    backbone.tokenizer = entry.get("tokenizer", "clip")
+    return backbone
+
+
+def _layout(found: Source, format: str) -> str:
+    """The layout that is written. Raises ValueError where this model has none in this format."""
+    if isinstance(found.model, CachedTowers):
+        if format != "adapter":
+            raise ValueError(
+                f"this run mapped cached embeddings and has no towers of its own: take adapter, not {format}"
+            )
+        return "adapter"
+    if format in ("adapter", "peft"):
+        if found.kind not in ADAPTED:
+            what = f"framework {found.kind!r} trains" if found.record else f"{found.name} is no run, and has"
+            raise ValueError(f"{what} no adapters: {WHOLE}")
+        return "peft"
+    return format
+
+
+def _card(found: Source, format: str, name: str) -> str:
+    if found.record is None:
+        return short_card(found.name, found.entry, found.model, format, name)
+    return card(Path(found.name), found.record, format, name, found.model)
 
 
 def whole_folder(out: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary folder beside `out`, then put it in place at once; an existing `out` is refused."""
-    if os.path.lexists(out):
-        raise ValueError(f"{out} is there already: name a new folder, or remove it")
+    """Let `write` fill a temporary folder beside `out`, then put it in place at once."""
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     part.mkdir(parents=True)
     try:
@@ -115,11 +192,9 @@ def whole_folder(out: Path, write: Callable[[Path], None]) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m hnclip.export", description=__doc__.splitlines()[0])
-    parser.add_argument("cell", type=Path, help="the cell's run: run.json, weights, ranks and log")
+    parser.add_argument("source", metavar="run", help="the cell's run: run.json, weights, ranks and log; or a model")
     parser.add_argument("out", type=Path, help="the folder to write; it must not exist")
-    parser.add_argument(
-        "--format", required=True, choices=("open_clip", "transformers", "peft"), help="who is to load it"
-    )
+    parser.add_argument("--format", required=True, choices=FORMATS, help="who is to load it")
     return parser.parse_args()
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import pandas as pd
 
 from hnclip import __version__
+from hnclip.loading_code import LIBRARIES, code
+from hnclip.models.backbone import Backbone
 
 CUTOFFS = (1, 5, 10)
 BACKBONES = {
@@ -15,34 +17,28 @@ BACKBONES = {
     "longclip": "released Long-CLIP weights, `{weights}`",
     "open_clip": "open_clip's `{model}` with weights `{pretrained}`",
     "random": "random weights of seed {seed}",
-}
-LOADING = {
-    "open_clip": """
-import open_clip
-
-model, _, preprocess = open_clip.create_model_and_transforms("local-dir:FOLDER")
-tokenizer = open_clip.get_tokenizer("local-dir:FOLDER")
-model.eval()  # then model.encode_image(preprocess(image.convert("RGB"))[None]), model.encode_text(tokenizer(captions))
-""",
-    "transformers": """
-from transformers import CLIPModel, CLIPProcessor
-
-model = CLIPModel.from_pretrained("FOLDER")
-processor = CLIPProcessor.from_pretrained("FOLDER")
-# then model(**processor(text=captions, images=image, return_tensors="pt", padding=True, truncation=True))
-""",
-    "peft": """
-from peft import PeftModel
-from transformers import CLIPModel, CLIPProcessor
-
-model = PeftModel.from_pretrained(CLIPModel.from_pretrained("FOLDER/base"), "FOLDER/adapter")
-processor = CLIPProcessor.from_pretrained("FOLDER/base")
-# then model(**processor(text=captions, images=image, return_tensors="pt", padding=True, truncation=True))
-""",
+    "embeddings": "embeddings of the user's own, `{file}`",
 }
 
 
-def card(cell: Path, record: dict[str, Any], format: str, name: str) -> str:
+LICENCE = "hnclip's own code is under Apache-2.0."
+
+
+def short_card(model: str, entry: dict[str, Any], backbone: Backbone, format: str, name: str) -> str:
+    """The card of a model that is no run, named on a command line as `model`, exported to a folder of this name."""
+    parts = {
+        "What it is": (
+            f"Backbone: {_backbone(entry)}. It was named `{model}`, not a run, so there is no record of training and "
+            "scores."
+        ),
+        "Load it": _loading(backbone, format, name),
+        "Limits": _bullets([f"{_context(entry)}.", *_of_format(entry, format)]),
+        "Licence": f"The weights are under the licence they were published with. {LICENCE}",
+    }
+    return _page(format, name, f"A CLIP as it was found, written by hnclip {__version__}.", parts)
+
+
+def card(cell: Path, record: dict[str, Any], format: str, name: str, backbone: Backbone) -> str:
     """The card of the run in folder `cell` with this run.json, exported to a folder of this name."""
     config = record["config"]
     ranks = _ranks(cell)
@@ -50,18 +46,31 @@ def card(cell: Path, record: dict[str, Any], format: str, name: str) -> str:
         "Trained on": _data(cell, record),
         "Trained how": _method(record),
         "Scores": _scores(ranks),
-        "Load it": f"From the folder that holds `{name}`:\n\n```python{LOADING[format].replace('FOLDER', name)}```",
+        "Load it": _loading(backbone, format, name),
         "Limits": _limits(record, format, set(ranks["scoring"])),
         "Licence": (
             "These weights derive from those of the backbone named above and were trained on the pictures and captions "
-            "of the benchmark named above: the licences of both bind whoever passes them on. "
-            "hnclip's own code is under Apache-2.0."
+            f"of the benchmark named above: the licences of both bind whoever passes them on. {LICENCE}"
         ),
     }
-    library = {"open_clip": "open_clip", "transformers": "transformers", "peft": "peft"}[format]
-    head = f"---\nlibrary_name: {library}\nlicense: other\ntags:\n- clip\n- image-text-retrieval\n---\n"
-    title = f"# {config['cell']}\n\nA CLIP fine-tuned on long captions with hnclip {__version__}.\n"
-    return "\n".join([head, title, *(f"## {heading}\n\n{text}\n" for heading, text in parts.items())])
+    what = "Maps of a CLIP's embeddings, trained" if format == "adapter" else "A CLIP fine-tuned"
+    return _page(format, config["cell"], f"{what} on long captions with hnclip {__version__}.", parts)
+
+
+def _page(format: str, title: str, what: str, parts: dict[str, str]) -> str:
+    head = f"---\nlibrary_name: {LIBRARIES[format]}\nlicense: other\ntags:\n- clip\n- image-text-retrieval\n---\n"
+    sections = (f"## {heading}\n\n{text}\n" for heading, text in parts.items())
+    return "\n".join([head, f"# {title}\n\n{what}\n", *sections])
+
+
+def _loading(backbone: Backbone, format: str, name: str) -> str:
+    by_name = "hf_model_name" in backbone.architecture.get("text_cfg", {})
+    return f"From the folder that holds `{name}`:\n\n```python{code(format, name, by_name)}```"
+
+
+def _backbone(entry: dict[str, Any]) -> str:
+    """The backbone of an entry in words."""
+    return BACKBONES.get(entry["kind"], f"of kind `{entry['kind']}`, as its entry below says").format(**entry)
 
 
 def _data(cell: Path, record: dict[str, Any]) -> str:
@@ -79,7 +88,6 @@ def _data(cell: Path, record: dict[str, Any]) -> str:
 def _method(record: dict[str, Any]) -> str:
     config = record["config"]
     entry = config["backbone"]
-    backbone = BACKBONES[entry["kind"]].format(**entry)
     files = [entry[key] for key in ("weights", "pretrained") if entry.get(key) in record["files"]]
     hashes = "".join(f"; SHA-256 of the file {record['files'][path]}" for path in files)
     versions = ", ".join(f"{package} {version}" for package, version in record["versions"].items())
@@ -88,7 +96,7 @@ def _method(record: dict[str, Any]) -> str:
     return (
         f"Framework `{config['framework']['kind']}`, loss `{config['loss']['base']}` with boost "
         f"`{config['loss']['boost']}`.\n"
-        f"Backbone: {backbone}{hashes}.\n\n"
+        f"Backbone: {_backbone(entry)}{hashes}.\n\n"
         f"```json\n{json.dumps(whole, indent=2, ensure_ascii=False)}\n```\n\n"
         f"Code {record['commit']}{dirty}; {versions}; {record['device']}; finished {record['finished']}."
     )
@@ -117,18 +125,45 @@ def _limits(record: dict[str, Any], format: str, scorings: set[str]) -> str:
     config = record["config"]
     entry = config["backbone"]
     cut, captions = record["captions_cut"][config["data"]["train"]["name"]]
+    told = "" if cut is None else f" ({cut:,} of {captions:,} training captions were)"
     limits = [
-        f"English captions of at most {entry['context']} tokens; longer ones are cut "
-        f"({cut:,} of {captions:,} training captions were).",
+        f"{_context(entry)}{told}."
+        if "context" in entry
+        else "Texts are cut as the encoder of the embeddings cuts them.",
         "Scores are of the named benchmarks; other pictures and other captions were not tried.",
     ]
     if further := sorted(scorings - {"cosine"}):
         limits.append(f"The scores by {', '.join(further)} need parts of the method that are not in this folder.")
-    if entry["transform"]["exif"] == "apply":
+    return _bullets([*limits, *_of_format(entry, format)])
+
+
+def _context(entry: dict[str, Any]) -> str:
+    english = "English captions" if entry.get("tokenizer", "clip") == "clip" else "Captions"
+    return f"{english} of at most {entry['context']} tokens; longer ones are cut"
+
+
+def _of_format(entry: dict[str, Any], format: str) -> list[str]:
+    """What a reader of this format must know."""
+    limits = []
+    if entry.get("transform", {}).get("exif") == "apply":
         limits.append("Pictures were turned as their camera asked (EXIF); turn them before the preprocessing.")
-    if format != "open_clip":
+    if format == "adapter":
+        limits.append(
+            "The maps belong to the embeddings of the one backbone in adapter_config.json; its towers are not here."
+        )
+    if format in ("transformers", "peft"):
         limits.append(
             "transformers cleans texts less than the tokenizer of the training (no repair of broken encodings, no HTML "
             "entities), and its crop can lie one pixel beside ours: such inputs embed slightly differently."
         )
-    return "\n".join(f"* {limit}" for limit in limits)
+    if format == "onnx":
+        limits += [
+            "Checked against PyTorch before it was written: check.json has the largest differences.",
+            "tokenizer.json cleans texts less than the tokenizer of the training: no repair of broken encodings, no "
+            "HTML entities.",
+        ]
+    return limits
+
+
+def _bullets(lines: list[str]) -> str:
+    return "\n".join(f"* {line}" for line in lines)

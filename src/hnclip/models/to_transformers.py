@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from hnclip.architecture import openai_layout
 from hnclip.data.tokens import tokenizer
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.state_file import State, load_strictly
@@ -59,6 +60,10 @@ def clip_model(backbone: Backbone) -> "CLIPModel":
     """
     from transformers import CLIPConfig, CLIPModel
 
+    if not openai_layout(backbone.architecture):
+        raise ValueError(
+            "transformers' CLIPModel has OpenAI's two towers, and this backbone has others: take open_clip or onnx"
+        )
     state = _renamed(backbone.weights())
     model = CLIPModel(CLIPConfig(**_config(backbone)))
     load_strictly(model, state, "transformers' CLIP does not fit this backbone")
