@@ -15,6 +15,7 @@ from hnclip.doctor.diagnosis import Diagnosis
 from hnclip.doctor.notes import loud, percent
 from hnclip.doctor.verdict import GAMMA, adaptive, constant
 
+OF = "of a caption"  # the column of words
 COLOURS = {"kind": "green", "toy": "cyan", "few": "white", "one": "white"}
 
 
@@ -77,7 +78,7 @@ def _lengths(found: Diagnosis) -> list[Text | Table]:
         f"{percent(cut.captions)} cut, {percent(cut.tokens)} of all tokens lost"
         for cut in found.lengths.cuts
     )
-    columns = ("a caption's", "N", "least", "median", "mean", "95 %", "most")
+    columns = (OF, "N", "least", "median", "mean", "95 %", "most")
     return _titled("Length", columns, rows, cuts)
 
 
@@ -114,7 +115,7 @@ def _batches(found: Diagnosis) -> list[Text | Table]:
 
 def _titled(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], note: str) -> list[Text | Table]:
     """A table with its title above and its note below, neither of them folded to the table's width."""
-    made = table("", columns, rows, columns)
+    made = table("", columns, rows, [name for name in columns if name != OF])
     made.title = None
     return [Text(f"\n{title}", style="bold"), made, *([Text(note)] if note else [])]
 

@@ -189,7 +189,7 @@ def check_leaks(rows: list[Row], facts: Facts, problems: Problems, warnings: Pro
     for same in by_bytes.values():
         if len(same) < 2:
             continue
-        listed = ", ".join(f"{row.id!r} ({row.split})" for row in same.values())
+        listed = ", ".join(f"{row.id!r} ({row.split})" if row.split else repr(row.id) for row in same.values())
         if len({row.split for row in same.values()}) > 1:
             problems.add("the same image in two splits (remove the copies, or give them one id)", listed)
         else:

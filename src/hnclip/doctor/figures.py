@@ -81,7 +81,7 @@ def cosines(axes: Axes, found: Alike) -> None:
         axes.stairs(share, BINS, color=colour, linewidth=1)
         axes.axvline(mean, ymax=0.76, color=colour, linewidth=1, linestyle=(0, (3, 2)))
         axes.text(0.02, height, f"{words}: mean {mean:.2f}", color=colour, transform=axes.transAxes, va="top")
-    filled = BINS[:-1][(geometry.pairs > geometry.pairs.sum() * 1e-4) | (hardest > 0)]
+    filled = BINS[:-1][(geometry.pairs > geometry.pairs.sum() * 5e-4) | (hardest > 0)]
     axes.set_xlim(max(-1, filled.min() - 0.04), min(1.01, filled.max() + 0.05))
     axes.set_ylim(0, axes.get_ylim()[1] * 1.3)
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))

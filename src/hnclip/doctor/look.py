@@ -12,7 +12,7 @@ LOOK = """
 .faults h2, .looks h2 { border: 0; margin: 0 0 .3rem; font-size: 1.05rem; }
 .looks { border: 1px solid #d9c48a; background: #fffcf3; }
 .faults ul, .looks ul { margin: .2rem 0 .5rem; padding-left: 1.2rem; font-size: .85rem; overflow-wrap: anywhere; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.8rem, 1fr)); gap: .7rem; margin: 1rem 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)); gap: .7rem; margin: 1rem 0; }
 .tile { border: 1px solid #ddd; border-radius: 6px; padding: .55rem .8rem; }
 .tile b { display: block; font-size: 1.35rem; font-weight: 600; line-height: 1.3; font-variant-numeric: tabular-nums; }
 .tile span { font-size: .78rem; color: #4d4d4d; line-height: 1.35; display: block; }

@@ -76,7 +76,7 @@ def batches(found: Diagnosis) -> str:
         f"highest; how many others it meets at a cosine of {ALIKE:g} or more, with the same words, or as a near copy "
         f"(not by cosine); the share of {DRAWS} batches with any copy or near copy. Last, the boost with γ = {GAMMA:g} "
         f"at s = {alike.scale:.0f}{'' if alike.own_scale else ' (that of released CLIP models)'} in logits: γ · s · "
-        "mean is added to every negative alike, as by a margin; γ · s · (hardest − mean) is what the hardest gets beyond it."
+        "mean is added to every negative alike, as by a margin; γ · s · (hardest − mean) is what the hardest gets more."
     )
     return section(f"What meets in a batch{toy(alike.toy)}", table(header, rows) + paragraph(note, "note"))
 
