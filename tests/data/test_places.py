@@ -78,6 +78,13 @@ def test_a_folder_that_may_be_read_in_two_ways_is_refused(tmp_path, texts):
     assert "layout 'webdataset' is a folder or shards" in refused(tmp_path, texts / "captions.csv", layout="webdataset")
 
 
+def test_options_that_are_unknown_are_refused():
+    with pytest.raises(ValueError, match="unknown layout 'sharegpt' .did you mean 'sharegpt4v'"):
+        Source("a.json", layout="sharegpt")
+    with pytest.raises(ValueError, match="unknown txt 'line'"):
+        Source("a", txt="line")
+
+
 def test_braces_count_and_name(tmp_path):
     assert expanded("a-{08..11}.tar") == ["a-08.tar", "a-09.tar", "a-10.tar", "a-11.tar"]
     assert expanded("{a,b}{1..2}") == ["a1", "a2", "b1", "b2"]
@@ -246,7 +253,7 @@ def test_urls_find_their_files(tmp_path):
     assert "line 4: https://a.example/3.png: several files have its name: x/3.png, y/3.png" in lines
     assert "line 5: https://a.example/none.png: no such file under" in lines
     source = Source(str(tmp_path / "a.jsonl"), images=str(tmp_path / "none"), url_column="link")
-    with pytest.raises(FileNotFoundError, match="no such folder of images that were downloaded"):
+    with pytest.raises(FileNotFoundError, match="none: no such folder of images"):
         read_data(source, tmp_path / "out")
 
 

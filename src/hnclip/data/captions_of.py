@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from hnclip.data.captions import Table
 from hnclip.data.columns import Columns, find_columns
@@ -11,6 +11,7 @@ from hnclip.data.layouts import Layout, read_captions
 from hnclip.data.pictures import Picture, Unpacked, unpack_pictures
 from hnclip.data.problems import Problems
 from hnclip.data.readers.urls import with_files
+from hnclip.options import unknown
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Source:
     family_column: str | None = None
     url_column: str | None = None
     txt: Literal["whole", "lines"] = "whole"
+
+    def __post_init__(self):
+        for name, value, known in (("layout", self.layout, get_args(Layout)), ("txt", self.txt, ("whole", "lines"))):
+            if value is not None and value not in known:
+                raise ValueError(unknown(name, str(value), known))
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,8 @@ def start_of(source: Any, table: Table) -> Path:
 def with_images(table: Table, columns: Columns, source: Any, folder: Path) -> Table:
     """The table with its images as files: its own are unpacked into the folder, URLs are found under `images`."""
     column = columns.image_column
+    if source.images and not Path(source.images).is_dir():
+        raise FileNotFoundError(f"{source.images}: no such folder of images (looked in {Path.cwd()})")
     if source.url_column:
         return with_files(table, column, start_of(source, table))
     if table.pictures is None or column is None:

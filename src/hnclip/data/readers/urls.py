@@ -44,8 +44,6 @@ class Downloads:
 
 def with_files(table: Table, column: str, folder: Path) -> Table:
     """The table with the images' paths in place of their URLs."""
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder of images that were downloaded (option `images`)")
     downloads = Downloads(folder)
 
     def found(value: Any) -> Any:
