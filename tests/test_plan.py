@@ -15,7 +15,9 @@ from hnclip import cell as cells
 from hnclip import frameworks
 from hnclip.frameworks.base import Step
 from hnclip.losses.objective import LossEntry, contrastive
+from hnclip.models.cached import CachedTowers
 from hnclip.models.load import backbone_from
+from hnclip.plan import cached
 from hnclip.plan.config import read
 from hnclip.plan.devices import device
 from hnclip.plan.sizes import split_size
@@ -62,7 +64,7 @@ def batch() -> dict[str, torch.Tensor]:
     return made
 
 
-@pytest.fixture(scope="module", params=frameworks.names())
+@pytest.fixture(scope="module", params=[kind for kind in frameworks.names() if kind != "adapter"])
 def framework(request):
     options = {"components": 2} if request.param == "longclip_pcm" else {}
     return request.param, frameworks.create(request.param, backbone_from(BACKBONE), options).train()
@@ -248,3 +250,23 @@ def test_the_papers_frameworks_train_by_their_recipes(paper):
     assert {name: recipe["lr"] for name, recipe in recipes.items()} == rates
     assert narrow(paper)["frameworks"]["finelip"]["options"]["module_lr"] == 2e-4
     assert all(recipe["epochs"] == 10 and recipe["batch"] == 16 for recipe in recipes.values())
+
+
+@pytest.mark.parametrize("options", [{}, {"layers": 2, "hidden": 24}, {"sides": "text"}])
+def test_a_step_on_cached_embeddings_is_counted_as_torch_counts_it(options):
+    model = frameworks.create("adapter", CachedTowers((16, 16), 10.0), options)
+    assert cached.parameters(options, 16) == sum(weight.numel() for weight in model.parameters())
+    rows = {name: torch.randn(PAIRS, 16) for name in model.fields}
+    with FlopCounterMode(display=False) as counter:
+        losses(model, rows).backward()
+    counted = PAIRS * cached.training(options, 16, PAIRS)
+    assert counted == pytest.approx(counter.get_total_flops(), rel=0.02)
+
+
+def test_a_study_on_embeddings_that_the_user_has_is_planned():
+    overlay = {"backbones": {"own": {"kind": "embeddings", "file": "own.parquet"}}, "run": ["main"]}
+    config = read([])
+    config["grids"]["main"] |= {"backbones": ["own"], "frameworks": ["adapter"], "losses": ["infonce", "hn"]}
+    made = plan({**config, **overlay}, device("A10"))
+    assert len(made["cells"]) == 6 and made["disk"]["pixels"] == 0 and made["disk"]["embeddings"] > 1e6
+    assert 0 < made["total_gpu_hours"] < 0.01

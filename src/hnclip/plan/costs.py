@@ -5,8 +5,9 @@ from math import ceil
 from typing import Any
 
 from hnclip import cell as cells
+from hnclip import inputs
 from hnclip.cell import Cell, Config
-from hnclip.plan import peak, workload
+from hnclip.plan import cached, peak, workload
 from hnclip.plan.devices import Device
 from hnclip.plan.sizes import split_size
 from hnclip.plan.tower import FP32
@@ -43,6 +44,8 @@ def cell_cost(config: Config, cell: Cell, towers: Towers, device: Device) -> Cos
     recipe, entry = cells.recipe_of(config, cell), config["frameworks"][cell.framework]
     benchmark = config["benchmarks"][cell.train]
     size = split_size(config, cell.train, benchmark["train"])
+    if inputs.cached(entry):
+        return _cached_cost(config, cell, size.pairs, towers.embed_dim, device)
     context = config["backbones"][cell.backbone]["context"]
     work = workload.workload(entry, min(size.tokens, context))
     images = max(ceil(size.pairs * cell.fraction / 100), 1)
@@ -69,6 +72,29 @@ def cell_cost(config: Config, cell: Cell, towers: Towers, device: Device) -> Cos
         peak=peak.peak(work, towers, recipe, context, batch),
         weights=FP32 * float(towers.parameters),
         checkpoint=FP32 * (towers.parameters + 2.0 * workload.trained(work, towers)),
+    )
+
+
+def _cached_cost(config: Config, cell: Cell, pairs: int, width: int, device: Device) -> Cost:
+    """The cost of a cell on cached embeddings of this width; the towers that make them are counted elsewhere."""
+    recipe, options = cells.recipe_of(config, cell), config["frameworks"][cell.framework].get("options", {})
+    images = max(ceil(pairs * cell.fraction / 100), 1)
+    batch = min(recipe["batch"], images)
+    weights, seen = cached.parameters(options, width), recipe["epochs"] * images
+    flops = seen * cached.training(options, width, batch)
+    tested = recipe["epochs"] * pairs * 2.0 * weights
+    return Cost(
+        cell=str(cell),
+        processes=peak.processes(recipe),
+        pairs=seen,
+        steps=recipe["epochs"] * ceil(ceil(images / batch) / recipe["accumulate"]),
+        flops=flops,
+        seconds=flops / (1e12 * device.fp32),
+        eval_flops=tested,
+        eval_seconds=tested / (1e12 * device.fp32),
+        peak=cached.peak(options, width, batch, pairs),
+        weights=FP32 * float(weights),
+        checkpoint=FP32 * 3.0 * weights,
     )
 
 

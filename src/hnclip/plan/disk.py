@@ -39,6 +39,8 @@ def _caches(config: Config, grid: set[cells.Cell]) -> dict[str, float]:
     pixels, tokens, further = {}, {}, {name: {} for name in CHANNELS}
     for cell in grid:
         backbone = config["backbones"][cell.backbone]
+        if backbone["kind"] == "embeddings":
+            continue
         side = backbone["transform"]["size"] ** 2
         for benchmark in (cell.train, *cells.targets(config, cell)):
             for split in _read(config, cell, benchmark):
@@ -64,14 +66,16 @@ def _read(config: Config, cell: cells.Cell, benchmark: str) -> list[str]:
 
 
 def _embeddings(config: Config, grid: set[cells.Cell], towers: dict[str, Towers]) -> float:
-    """Of frozen backbones: test splits, and the captions' training split where a boost reads it."""
+    """Of frozen backbones: test splits, and what else cells read: the training split for a boost, all if cached."""
     paths = {}
     for entry in evaluated(config):
         size = split_size(config, entry["benchmark"], entry["split"])
         paths[cells.embeddings_path(**entry)] = size.pairs * 2 * FP32 * towers[entry["backbone"]].embed_dim
-    for cell in (cell for cell in grid if cells.needs_embeddings(config, cell)):
-        split = config["benchmarks"][cell.train]["train"]
-        size = split_size(config, cell.train, split)
-        path = cells.embeddings_path(cell.backbone, cell.train, split)
-        paths[path] = size.pairs * 2 * FP32 * towers[cell.backbone].embed_dim
+    for cell in grid:
+        cached, train = cells.is_cached(config, cell), config["benchmarks"][cell.train]["train"]
+        splits = _read(config, cell, cell.train) if cached else [train] * cells.needs_embeddings(config, cell)
+        for split in splits:
+            size = split_size(config, cell.train, split)
+            path = cells.embeddings_path(cell.backbone, cell.train, split)
+            paths[path] = size.pairs * 2 * FP32 * towers[cell.backbone].embed_dim
     return float(sum(paths.values()))

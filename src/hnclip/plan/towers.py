@@ -11,6 +11,7 @@ from hnclip.options import unknown
 from hnclip.plan.tower import Tower
 
 MLP_RATIO = 4.0
+GIVEN = 512  # numbers of an embedding that the user has, whose file is not looked at [assumed]
 STARTER = files("hnclip") / "weights" / "tiny.safetensors"
 HUB = "hub:"
 # Released Long-CLIP models by the name of their repository.
@@ -94,7 +95,13 @@ def _of_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def towers(entry: dict[str, Any]) -> Towers:
-    """The towers of a backbone of the config, its text positions stretched to the entry's context."""
+    """The towers of a backbone of the config, its text positions stretched to the entry's context.
+
+    Towers without any weights, where it is embeddings that the user has.
+    """
+    if entry["kind"] == "embeddings":
+        nothing = Tower(layers=0, width=0, mlp_ratio=MLP_RATIO, embed_dim=GIVEN, entry=0)
+        return Towers(nothing, nothing, image_tokens=1, embed_dim=GIVEN)
     found = architecture(entry)
     vision, words, width = found["vision_cfg"], found["text_cfg"], found["embed_dim"]
     size = vision.get("image_size", 224)
