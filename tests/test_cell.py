@@ -10,10 +10,10 @@ import yaml
 from hnclip.cell import (
     Cell,
     grid,
+    named_tokens,
     needs_embeddings,
     overlap_path,
     parse_overlap,
-    parse_tokens,
     parse_transform,
     resolve,
     targets,
@@ -51,7 +51,7 @@ def test_the_names_of_transforms_and_tokens_parse_back(config):
     assert transform_name(backbone["transform"]) == "48-bicubic-shortest-ignore"
     assert parse_transform("48-bicubic-shortest-ignore") == backbone["transform"]
     assert tokens_name(backbone) == "clip-248"
-    assert parse_tokens("clip-248") == {"tokenizer": "clip", "context": 248}
+    assert named_tokens({"backbones": {"one": backbone}}, "clip-248") == {"tokenizer": "clip", "context": 248}
 
 
 def test_a_cell_of_two_grids_is_one_cell(config):

@@ -92,7 +92,7 @@ def transform_record(wildcards):
 
 def tokens_record(wildcards):
     """What the tokens of a split depend on, beside its manifest."""
-    return canonical(cells.parse_tokens(wildcards.tokens))
+    return canonical(cells.named_tokens(config, wildcards.tokens))
 
 
 # further inputs of frameworks
@@ -342,7 +342,7 @@ wildcard_constraints:
     split=NAME,
     cell=rf"{NAME}/{NAME}/{NAME}/{NAME}/f\d{{3}}/s\d+",
     transform=r"\d+-[a-z]+-[a-z]+-[a-z]+",
-    tokens=r"[a-z]+-\d+",
+    tokens=r"[A-Za-z0-9][A-Za-z0-9-]*-\d+",
     segments=NAME,
     cached=r"(?:\.cached)?",
     shard=r"\d+",

@@ -1,7 +1,9 @@
 """The grid of training cells, their paths, and what each depends on. Standard library only."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import product
 from typing import Any
 
@@ -125,14 +127,23 @@ def parse_transform(name: str) -> dict[str, Any]:
 
 
 def tokens_name(backbone: dict[str, Any]) -> str:
-    """The name of a tokenizer with its context, such as `clip-248`."""
-    return f"{backbone['tokenizer']}-{backbone['context']}"
+    """The name of a tokenizer with its context in the names of files, such as `clip-248`.
+
+    Of one whose name is not safe in a path, its letters and digits with a hash of the whole.
+    """
+    tokenizer = backbone["tokenizer"]
+    if not tokenizer.isalnum():
+        words = re.sub("[^A-Za-z0-9]+", "-", tokenizer).strip("-")[-40:].strip("-")
+        tokenizer = f"{words}-{sha256(tokenizer.encode()).hexdigest()[:8]}"
+    return f"{tokenizer}-{backbone['context']}"
 
 
-def parse_tokens(name: str) -> dict[str, Any]:
-    """The tokenizer and the context of this name."""
-    tokenizer, context = name.split("-")
-    return {"tokenizer": tokenizer, "context": int(context)}
+def named_tokens(config: Config, name: str) -> dict[str, Any]:
+    """The tokenizer and the context of this name, which a backbone of the config has."""
+    for backbone in config["backbones"].values():
+        if "tokenizer" in backbone and tokens_name(backbone) == name:
+            return {key: backbone[key] for key in ("tokenizer", "context")}
+    raise ValueError(f"no backbone of the config has the tokenizer and context of {name!r}")
 
 
 def pixels_path(config: Config, backbone: str, benchmark: str, split: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hnclip import frameworks
+from hnclip.architecture import LOCAL
 from hnclip.caption_places import files_of
 from hnclip.cell import Config, all_splits, parse_overlap
 from hnclip.check_cached import cached_problems
@@ -15,17 +16,20 @@ from hnclip.check_inputs import input_problems
 from hnclip.check_losses import loss_problems
 from hnclip.check_scale import scale_problems
 from hnclip.check_sources import source_problems
+from hnclip.check_towers import tower_problems
 from hnclip.data import prepare
 from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
 from hnclip.study import WEIGHTS_KEYS, made_files, narrow, segments_files, user_files, user_places, weights_files
 
+TOKENIZERS = "clip, open_clip:MODEL, hf:NAME or hf:FOLDER, package:NAME"
 TOWERS = ["context", "tokenizer", "transform"]
 NEEDED = {
     "starter": TOWERS,
     "checkpoint": ["weights", *TOWERS],
     "longclip": ["weights", *TOWERS],
     "open_clip": ["model", "pretrained", *TOWERS],
+    "joined": ["image", "text", *TOWERS],
     "random": ["architecture", *TOWERS],
     "embeddings": ["file"],
 }
@@ -54,7 +58,7 @@ def check(config: Config, schema: dict[str, Any]) -> None:
         problems += [*caption_problems(config), *cached_problems(config)]
         problems += loss_problems(config, {path[1] for path, _, _ in errors if len(path) > 1 and path[0] == "losses"})
         if not any("recipe" in path for path, _, _ in errors):
-            problems += [*_recipes(config), *scale_problems(config)]
+            problems += [*_recipes(config), *scale_problems(config), *tower_problems(config)]
     if problems:
         count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise ValueError("\n  ".join([f"the configuration (config.yaml with its overlays) has {count}:", *problems]))
@@ -125,6 +129,8 @@ def _schema_errors(config: Config, schema: dict[str, Any]) -> Iterator[tuple[tup
                 yield path, unknown("key", key, known), False
         elif error.validator == "enum":
             yield path, unknown("value", error.instance, error.validator_value), False
+        elif error.validator == "pattern" and path[-1] == "tokenizer":
+            yield path, f"unknown tokenizer {error.instance!r}; known: {TOKENIZERS}", False
         elif error.validator == "pattern":
             text = f"{error.instance!r} becomes part of a path: use letters, digits, - and _ (first a letter or digit)"
             yield path, text, False
@@ -181,7 +187,8 @@ def _entries(config: Config) -> Iterator[str]:
     special = {key for keys in READ.values() for key in keys}
     for name, entry in config["backbones"].items():
         kind = entry["kind"]
-        for key in sorted(set(NEEDED.get(kind, [])) - set(entry)):
+        folder = kind == "open_clip" and str(entry.get("model")).startswith(LOCAL)  # which holds its weights
+        for key in sorted(set(NEEDED.get(kind, [])) - set(entry) - ({"pretrained"} if folder else set())):
             yield f"backbones.{name}: kind {kind!r} needs {key!r}"
         for key in sorted(special & set(entry) - set(READ.get(kind, special))):
             yield f"backbones.{name}.{key}: kind {kind!r} does not read it"
@@ -245,9 +252,13 @@ def _files(config: Config) -> Iterator[str]:
             if not Path(path).is_file():
                 yield f"segments.{name}.options: there is no file or folder {path}"
     for name in used["backbones"]:
-        for path in weights_files(config, name):
-            if not Path(path).is_file():
-                yield f"backbones.{name}.{WEIGHTS_KEYS[used['backbones'][name]['kind']]}: there is no file {path}"
+        try:
+            missing = [path for path in weights_files(config, name) if not Path(path).is_file()]
+        except ValueError as error:
+            yield f"backbones.{name}: {error}"
+            continue
+        for path in missing:
+            yield f"backbones.{name}.{WEIGHTS_KEYS[used['backbones'][name]['kind']]}: there is no file {path}"
     for name, entry in used["benchmarks"].items():
         missing = [path for path in user_files(config, name) if not Path(path).is_file()]
         faults = [f"there is no file {path}" for path in missing] + _absent_places(config, name)

@@ -1,10 +1,19 @@
 """A model as a person names it on a command line becomes the entry of a backbone, as a study's config has it."""
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from hnclip.architecture import (
+    EXPORTED,
+    LOCAL,
+    exported,
+    fault,
+    image_size,
+    model_config,
+    openai_layout,
+    tag_preprocess,
+)
 from hnclip.store import read_json
 
 FORMS = (
@@ -12,7 +21,6 @@ FORMS = (
     "model exported for open_clip; open_clip's MODEL:TAG, such as ViT-B-16-quickgelu:openai, where TAG may be a file"
 )
 RUN_FILES = ("run.json", "weights.safetensors")
-EXPORTED = "open_clip_config.json"
 BACKBONE, ADAPTER = "hnclip-backbone-1", "hnclip-adapter-1"  # formats of weights files
 
 
@@ -102,31 +110,43 @@ def _longclip(weights: str) -> dict[str, Any]:
 
 def _exported(folder: Path) -> dict[str, Any]:
     """A folder in open_clip's own layout, with its architecture and preprocessing."""
-    said = read_json(folder / EXPORTED)
-    text, pictures = said["model_cfg"]["text_cfg"], said["preprocess_cfg"]
+    found = exported(folder)
+    model = f"{LOCAL}{folder}"
     return {
         "kind": "open_clip",
-        "model": f"local-dir:{folder}",
-        "context": text.get("context_length", 77),
-        "tokenizer": "clip",
-        "transform": _transform(
-            pictures["size"], pictures.get("interpolation", "bicubic"), pictures.get("resize_mode", "shortest")
-        ),
+        "model": model,
+        **_read_by(found["model_cfg"], model),
+        "transform": _pictures(found["model_cfg"], found["preprocess_cfg"]),
     }
 
 
 def _open_clip(model: str, tag: str) -> dict[str, Any]:
-    """A model that open_clip knows, at the context it was made for, stretched from 77 to 248 as studies do."""
-    path = Path(find_spec("open_clip").origin).parent / "model_configs" / f"{model}.json"
-    if not path.is_file():
-        raise ValueError(f"open_clip has no model {model!r}; its models are the files of {path.parent}")
-    found = read_json(path)
-    context = found["text_cfg"].get("context_length", 77)
+    """A model that open_clip knows, as its weights' tag sees pictures; a context of 77 is stretched to 248."""
+    found = model_config(model)
+    read = _read_by(found, model)
+    if read["context"] == 77 and openai_layout(found):
+        read["context"] = 248
+    pictures = tag_preprocess(model, tag)
     return {
         "kind": "open_clip",
         "model": model,
         "pretrained": tag,
-        "context": 248 if context == 77 else context,
-        "tokenizer": "clip",
-        "transform": _transform(found["vision_cfg"].get("image_size", 224)),
+        **read,
+        "transform": _pictures(found, pictures),
     }
+
+
+def _read_by(found: dict[str, Any], model: str) -> dict[str, Any]:
+    """The context of a text tower, and its tokenizer. ValueError for a model that cannot be a backbone."""
+    if why := fault(found):
+        raise ValueError(f"{model} does not fit: {why}")
+    words = found["text_cfg"]
+    own = any(words.get(key) for key in ("hf_tokenizer_name", "hf_model_name", "tokenizer_kwargs"))
+    context = words.get("context_length", 77)
+    return {"context": context, "tokenizer": f"open_clip:{model}" if own else "clip"}
+
+
+def _pictures(found: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    size = said.get("size", 224)
+    size = image_size(found, size[0] if isinstance(size, list | tuple) else size)
+    return _transform(size, said.get("interpolation", "bicubic"), said.get("resize_mode", "shortest"))

@@ -25,6 +25,8 @@ def shard(framework: nn.Module, device: torch.device) -> None:
     clip = framework.backbone.clip
     if hasattr(clip, "peft_config"):
         raise ValueError("`strategy: fsdp` shares what is trained, which with adapters is little: take `strategy: ddp`")
+    if "clip_blocks" not in framework.backbone.offers:
+        raise ValueError("`strategy: fsdp` shares open_clip's own blocks, which this backbone lacks: take `ddp`")
     framework.to(device)
     mesh = init_device_mesh(device.type, (world(),))
     for tower in (clip.visual.transformer, clip.transformer):

@@ -11,9 +11,11 @@ from typing import Any
 
 from hnclip import cell as cells
 from hnclip import inputs
+from hnclip.architecture import EXPORTED, LOCAL, weights_in
 from hnclip.caption_places import is_single, state_of
 from hnclip.cell import Config
 from hnclip.command import run
+from hnclip.joined_files import joined_files
 from hnclip.store import read_json, write_json
 from hnclip.study_data import caption_files, data_files
 from hnclip.study_runs import runs
@@ -118,8 +120,16 @@ def segments_files(config: Config, segments: str) -> list[str]:
 
 
 def weights_files(config: Config, backbone: str) -> list[str]:
-    """The weights file that the config names for a backbone, if any; a tag or a file of the hub is none."""
+    """The files of weights that the config names for a backbone, if any; a tag or a file of the hub is none.
+
+    Raises ValueError where a folder or package holds none.
+    """
     entry = config["backbones"][backbone]
+    if entry["kind"] == "joined":
+        return joined_files(entry)
+    if entry["kind"] == "open_clip" and entry["model"].startswith(LOCAL):
+        folder = Path(entry["model"].removeprefix(LOCAL))
+        return [str(folder / EXPORTED), str(weights_in(folder))]
     named = entry.get(WEIGHTS_KEYS.get(entry["kind"]))
     if named is None or named.startswith("hub:"):
         return []

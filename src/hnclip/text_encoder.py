@@ -33,14 +33,20 @@ class TextEncoder:
             raise ValueError(f"context must be at least 8, got {self.context}")
 
 
+def folder_of(folder: str) -> Path:
+    """The folder on this machine, or in an installed package, that a name means. ValueError where there is none."""
+    path = _in_package(folder.removeprefix(PACKAGE)) if folder.startswith(PACKAGE) else Path(folder)
+    if not path.is_dir():
+        raise ValueError(f"there is no folder {folder}")
+    return path
+
+
 def encoder_folder(folder: str) -> Path:
     """The model's folder on this machine.
 
     Raises ValueError where there is none, its weights are no safetensors, or it pools other than by the mean.
     """
-    path = _in_package(folder.removeprefix(PACKAGE)) if folder.startswith(PACKAGE) else Path(folder)
-    if not path.is_dir():
-        raise ValueError(f"there is no folder {folder}")
+    path = folder_of(folder)
     faults = _faults(path)
     if faults:
         raise ValueError(f"{folder} cannot be read: {'; '.join(faults)}")

@@ -125,9 +125,11 @@ def test_a_transform_that_is_not_the_checkpoints_is_refused(tmp_path, backbone):
         backbone_from({**entry, "transform": {**TRANSFORM, "size": 32}})
 
 
-def test_towers_of_another_layout_are_refused(backbone):
-    from hnclip.models.checkpoints import build
+def test_towers_of_another_layout_are_taken_whole(backbone):
+    from hnclip.models.checkpoints import build, check_layout
 
     architecture = {**ARCHITECTURE, "vision_cfg": {**ARCHITECTURE["vision_cfg"], "pool_type": "avg"}}
+    found = build(architecture, replace(backbone.preprocess))
+    assert not found.offers and backbone.offers
     with pytest.raises(ValueError, match="no ViT with a class token"):
-        build(architecture, replace(backbone.preprocess))
+        check_layout(found.clip)

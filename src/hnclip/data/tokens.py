@@ -17,6 +17,7 @@ import torch
 
 from hnclip.command import run
 from hnclip.data.manifest import read_manifest
+from hnclip.data.tokenizers import words
 from hnclip.models.openclip import open_clip
 from hnclip.store import read_json, write_whole
 
@@ -55,27 +56,22 @@ class Tokens:
 
 
 def tokenizer(name: str, context: int):
-    """The tokenizer of a backbone: `clip` is the 49,408-token vocabulary that open_clip carries."""
+    """The 49,408-token vocabulary `clip` that open_clip carries; others do not tell where in a text a token lies."""
     if name == "clip":
         return open_clip().SimpleTokenizer(context_length=context)
-    raise ValueError(f"unknown tokenizer {name!r}; known: clip")
+    raise ValueError(f"places of tokens in a caption are known of the tokenizer 'clip' alone, not of {name!r}")
 
 
 def tokenize(captions: list[str], name: str, context: int) -> Tokens:
     """Tokenise captions; one too long for the context is cut and its last token is the end token.
 
-    Cut captions are counted. An empty caption is refused with its row.
+    `name` is that of a tokenizer (`hnclip.data.tokenizers`). Cut captions are counted. An empty caption is refused
+    with its row.
     """
     empty = [row for row, caption in enumerate(captions) if not caption.strip()]
     if empty:
         raise ValueError(f"empty captions in rows {empty[:20]} ({len(empty)} in all): remove them or write them")
-    words = tokenizer(name, context)
-    rows = []
-    truncated = 0
-    for caption in captions:
-        ids = words.encode(caption)
-        truncated += len(ids) > context - 2
-        rows.append([words.sot_token_id, *ids[: context - 2], words.eot_token_id])
+    rows, truncated = words(name, context).rows(captions, context)
     start = np.cumsum([0] + [len(ids) for ids in rows])
     return Tokens(np.array([*chain.from_iterable(rows)], np.int32), start.astype(np.int64), truncated)
 

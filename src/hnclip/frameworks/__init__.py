@@ -2,6 +2,7 @@
 
 import ast
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +10,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from hnclip import inputs
+from hnclip.architecture import lacking
 from hnclip.options import from_dict, unknown
 
 
@@ -31,7 +33,16 @@ def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
     ]
     if len(found) != 1:
         raise ValueError(f"{module.__file__} must define one framework, not {len(found)}")
+    if found[0].needs:
+        offered = {*backbone.offers, *(["clip_tokenizer"] if backbone.tokenizer == "clip" else [])}
+        if problem := lacking(kind, found[0].needs, offered):
+            raise ValueError(problem)
     return found[0](backbone, from_dict(found[0].Options, options, f"options of framework {kind}"))
+
+
+def needs(kind: str) -> tuple[str, ...]:
+    """What a framework needs of its backbone (hnclip.architecture.NEEDS), read from its file without loading torch."""
+    return _spelled(kind, "needs", ())
 
 
 def declared(kind: str) -> tuple[tuple[str, ...], list[str] | None]:
@@ -39,16 +50,27 @@ def declared(kind: str) -> tuple[tuple[str, ...], list[str] | None]:
 
     No fields and no options (None) where the file does not spell them out but has them, or some, from elsewhere.
     """
-    fields, options = (), None
-    source = Path(find_spec(f"hnclip.frameworks.{kind}").origin).read_text(encoding="utf-8")
-    for found in (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)):
+    options = None
+    for found in _classes(kind):
         if found.name == "Options" and not found.bases:
             options = [node.target.id for node in found.body if isinstance(node, ast.AnnAssign)]
-        for node in found.body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "fields":
-                with suppress(ValueError):  # no literal, such as (*Goal.fields, "edge")
-                    fields = ast.literal_eval(node.value)
-    return fields, options
+    return _spelled(kind, "fields", ()), options
+
+
+def _spelled(kind: str, name: str, otherwise: tuple[str, ...]) -> tuple[str, ...]:
+    """The tuple that a class of a framework's file is given under this name, where it is spelled out."""
+    found = otherwise
+    for node in (node for parsed in _classes(kind) for node in parsed.body if isinstance(node, ast.Assign)):
+        if getattr(node.targets[0], "id", None) == name:
+            with suppress(ValueError):  # no literal, such as (*Goal.fields, "edge")
+                found = ast.literal_eval(node.value)
+    return found
+
+
+@cache
+def _classes(kind: str) -> list[ast.ClassDef]:
+    source = Path(find_spec(f"hnclip.frameworks.{kind}").origin).read_text(encoding="utf-8")
+    return [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
 
 
 def check_fields(fields: tuple[str, ...], entry: dict[str, Any]) -> None:

@@ -36,10 +36,12 @@ class Framework(nn.Module, ABC):
     `encode` treats rows alone, so a batch may be encoded in chunks; `losses` compares rows and sees only what
     `encode` returned. A framework calls the `contrastive` it is handed for the global image-caption term, the one
     that a study boosts, and imports `info_nce` for pairs that stay plain. `fields` names what `encode` reads of a
-    batch (hnclip.inputs.FIELDS lists what further inputs bring).
+    batch (hnclip.inputs.FIELDS lists what further inputs bring). `needs` names what a backbone must have for it
+    (hnclip.architecture.NEEDS); a file spells it out, so that a config is checked without torch.
     """
 
     fields: ClassVar[tuple[str, ...]] = ("image", "text", "text_length")
+    needs: ClassVar[tuple[str, ...]] = ()
     Options: ClassVar[type] = NoOptions
 
     def __init__(self, backbone: Backbone, options: Any):

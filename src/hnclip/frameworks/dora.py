@@ -8,5 +8,7 @@ from hnclip.models.backbone import Backbone
 class Dora(Lora):
     """The same projections, rank and objective as `lora`, with a magnitude for each output of a projection."""
 
+    needs = ("clip_blocks",)
+
     def adapt(self, backbone: Backbone) -> Backbone:
         return add_adapters(backbone, self.options.rank, self.options.alpha, dora=True)

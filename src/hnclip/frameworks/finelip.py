@@ -53,6 +53,7 @@ class Options:
 class FineLip(Framework):
     """The global term, boosted by the study, and the plain triplet loss of the token-level score."""
 
+    needs = ("token_states",)
     Options = Options
 
     def __init__(self, backbone: Backbone, options: Options):

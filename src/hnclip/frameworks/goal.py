@@ -53,6 +53,7 @@ class Goal(Framework):
         "has_crop",
         "span",
     )
+    needs = ("token_states", "clip_tokenizer")
     Options = Options
 
     def __init__(self, backbone: Backbone, options: Options):

@@ -18,6 +18,7 @@ class Options:
 class HnClip(Framework):
     """The global term, boosted by the study, and the plain late interaction of patches and words."""
 
+    needs = ("token_states",)
     Options = Options
 
     def encode(self, batch: Batch) -> Batch:

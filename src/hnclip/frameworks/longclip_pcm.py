@@ -51,6 +51,7 @@ class LongClipPcm(Framework):
     """Two branches: the long caption's, which a study boosts, and the short caption's, always plain."""
 
     fields = ("image", "text", "text_length", "short_text", "short_length")
+    needs = ("text_positions",)
     Options = Options
 
     def adapt(self, backbone: Backbone) -> Backbone:

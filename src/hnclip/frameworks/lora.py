@@ -25,6 +25,7 @@ class Options:
 class Lora(LongClip):
     """Query, key, value and output projections of both towers are adapted; nothing else is trained."""
 
+    needs = ("clip_blocks",)
     Options = Options
 
     def adapt(self, backbone: Backbone) -> Backbone:

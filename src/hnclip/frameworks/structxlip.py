@@ -59,6 +59,7 @@ class StructXlip(Framework):
         "filtered_length",
         "chunks",
     )
+    needs = ("token_states", "clip_tokenizer")
     Options = Options
 
     def encode(self, batch: Batch) -> Batch:

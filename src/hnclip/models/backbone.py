@@ -28,8 +28,10 @@ class Backbone(nn.Module):
     """An open_clip CLIP whose towers return unit embeddings and the token states before the last norm.
 
     `architecture` is the configuration open_clip builds the model from; with it and the weights the model
-    can be rebuilt without any other file.
+    can be rebuilt without any other file. `offers` names what frameworks may need of it (hnclip.architecture.NEEDS).
     """
+
+    offers: frozenset[str] = frozenset({"token_states", "clip_blocks", "text_positions"})
 
     def __init__(self, clip: nn.Module, architecture: dict, preprocess: Preprocess):
         super().__init__()
@@ -37,9 +39,14 @@ class Backbone(nn.Module):
         self.architecture = architecture
         self.preprocess = preprocess
         self.position_tail: nn.Parameter | None = None
-        self.lean_image, self.lean_text = blocks.lean(clip.visual.transformer), blocks.lean(clip.transformer)
+        self.tokenizer = "clip"  # its name in a config
+        self.lean_image, self.lean_text = self._lean()
         self.register_buffer("mean", torch.tensor(preprocess.mean).view(3, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(preprocess.std).view(3, 1, 1), persistent=False)
+
+    def _lean(self) -> tuple[bool, bool]:
+        """Whether the blocks of image and text tower do less work (`hnclip.models.blocks`)."""
+        return blocks.lean(self.clip.visual.transformer), blocks.lean(self.clip.transformer)
 
     @property
     def context(self) -> int:

@@ -7,8 +7,10 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 
+from hnclip.architecture import openai_layout
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.openclip import open_clip
+from hnclip.models.whole_towers import build_whole
 from hnclip.options import from_dict
 from hnclip.store import write_tensors
 
@@ -19,8 +21,9 @@ EXTRA = "framework."  # before the names of weights that belong to a method, not
 
 def build(architecture: dict, preprocess: Preprocess) -> Backbone:
     """A backbone of this architecture with fresh random weights."""
-    package = open_clip(light=not _needs_other_towers(architecture))
-    model = package.model.CLIP(**architecture)
+    if not openai_layout(architecture):
+        return build_whole(architecture, preprocess)
+    model = open_clip().model.CLIP(**{key: value for key, value in architecture.items() if key != "custom_text"})
     check_layout(model)
     return Backbone(model, architecture, preprocess)
 
@@ -41,6 +44,7 @@ def save_backbone(
             "architecture": json.dumps(backbone.architecture),
             "preprocess": json.dumps(asdict(backbone.preprocess)),
             "provenance": json.dumps(provenance),
+            **({} if backbone.tokenizer == "clip" else {"tokenizer": backbone.tokenizer}),
         },
     )
 
@@ -77,6 +81,7 @@ def load_backbone(path: Path) -> Backbone:
     preprocess = from_dict(Preprocess, json.loads(metadata["preprocess"]), f"preprocessing named in {path}")
     backbone = build(json.loads(metadata["architecture"]), preprocess)
     backbone.clip.load_state_dict(weights, strict=True)
+    backbone.tokenizer = metadata.get("tokenizer", backbone.tokenizer)
     return backbone
 
 
@@ -90,10 +95,6 @@ def provenance(path: Path) -> dict:
     """Where the weights of a file come from: recipe, seed, scores."""
     with safe_open(path, framework="pt") as file:
         return json.loads(file.metadata()["provenance"])
-
-
-def _needs_other_towers(architecture: dict) -> bool:
-    return "timm_model_name" in architecture["vision_cfg"] or "hf_model_name" in architecture["text_cfg"]
 
 
 def check_layout(clip: torch.nn.Module) -> None:

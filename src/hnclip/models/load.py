@@ -7,15 +7,18 @@ from typing import Any
 
 import torch
 
+from hnclip.architecture import LOCAL
 from hnclip.data.images import Transform
+from hnclip.data.tokenizers import words
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.checkpoints import OPENAI_MEAN, OPENAI_STD, build, load_backbone
 from hnclip.models.longclip import load_longclip
-from hnclip.models.pretrained import load_open_clip
+from hnclip.models.pretrained import load_exported, load_open_clip
+from hnclip.models.whole_towers import WholeTowers
 from hnclip.options import from_dict, unknown
 
 STARTER = files("hnclip") / "weights" / "tiny.safetensors"
-KINDS = ("starter", "checkpoint", "longclip", "open_clip", "random")
+KINDS = ("starter", "checkpoint", "longclip", "open_clip", "joined", "random")
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,10 @@ class BackboneEntry:
 
     `starter` ships with the package; `checkpoint` is a file written by hnclip (`weights`); `longclip` is a released
     Long-CLIP file (`weights`: a path, or hub:OWNER/REPO/FILE); `open_clip` takes `model` and `pretrained` (a tag, or a
-    local file and in `pretrained_tag` the tag whose preprocessing it has); `random` builds `architecture` from `seed`,
-    for trials.
+    local file and in `pretrained_tag` the tag whose preprocessing it has), or `model: local-dir:FOLDER` of a model in
+    open_clip's layout; `joined` makes a CLIP of the image model `image` and the sentence encoder `text`
+    (hnclip.models.joined); `random` builds `architecture` from `seed`, for trials. `tokenizer` is named as in
+    hnclip.data.tokenizers.
     """
 
     kind: str
@@ -36,6 +41,8 @@ class BackboneEntry:
     model: str | None = None
     pretrained: str | None = None
     pretrained_tag: str | None = None
+    image: str | None = None
+    text: str | None = None
     architecture: dict[str, Any] | None = None
     seed: int = 0
 
@@ -48,6 +55,12 @@ def backbone_from(entry: dict[str, Any]) -> Backbone:
         backbone = load_backbone(Path(str(STARTER)))
     elif options.kind == "checkpoint":
         backbone = load_backbone(Path(_given(options, "weights")))
+    elif options.kind == "open_clip" and _given(options, "model").startswith(LOCAL):
+        backbone = load_exported(options.model)
+    elif options.kind == "joined":
+        from hnclip.models.joined import load_joined  # it brings transformers
+
+        backbone = load_joined({**entry, **{key: _given(options, key) for key in ("image", "text")}})
     elif options.kind == "open_clip":
         backbone = load_open_clip(_given(options, "model"), _given(options, "pretrained"), options.pretrained_tag)
     elif options.kind == "longclip":
@@ -60,6 +73,9 @@ def backbone_from(entry: dict[str, Any]) -> Backbone:
         raise ValueError(unknown("backbone kind", options.kind, KINDS))
     _check_transform(backbone.preprocess, transform)
     backbone.stretch_text(options.context)
+    backbone.tokenizer = options.tokenizer
+    if isinstance(backbone, WholeTowers) and backbone.pad_id is None:
+        backbone.pad_with(words(options.tokenizer, options.context).pad_id)
     return backbone
 
 

@@ -1,19 +1,24 @@
 """Models that open_clip knows by name, with weights by tag or from a local file."""
 
 from pathlib import Path
+from pickle import UnpicklingError
 from types import ModuleType
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
+from hnclip.architecture import LOCAL, exported, fault, image_size, openai_layout, weights_in
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.checkpoints import build, check_layout
 from hnclip.models.longclip import CONTEXT, SECOND
 from hnclip.models.openclip import open_clip
 from hnclip.models.state_file import State, load_strictly, read_state, say_contents
+from hnclip.models.whole_towers import WholeTowers, told
 from hnclip.options import unknown
 
 KNOWN = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu"}
+MORE = {"custom_text", "init_logit_scale", "init_logit_bias", "nonscalar_logit_scale"}
 TORCHSCRIPT = ("input_resolution", "context_length", "vocab_size")  # in OpenAI's archives beside the weights
 
 
@@ -23,10 +28,11 @@ def load_open_clip(model: str, pretrained: str, tag: str | None = None) -> Backb
     A tag brings its preprocessing. A file has none: it gets that of `tag`, the tag it was published under, and
     without one open_clip's default (OpenAI's mean and standard deviation, bicubic, shortest side).
     """
-    package = open_clip()
-    architecture = package.get_model_config(model)
+    architecture = open_clip().get_model_config(model)  # those that this process added, too
     if architecture is None:
         raise ValueError(f"open_clip knows no model {model!r}: see open_clip.list_models()")
+    _check(model, architecture)
+    package = open_clip(light=openai_layout(architecture))
     tags = package.list_pretrained_tags_by_model(model)
     local = Path(pretrained).is_file()
     if not local and pretrained not in tags:
@@ -39,12 +45,39 @@ def load_open_clip(model: str, pretrained: str, tag: str | None = None) -> Backb
     preprocess = _preprocess(package, architecture, tagged)
     if not local:
         return _fetched(package, model, pretrained, architecture, preprocess)
-    if set(architecture) - KNOWN:
-        raise ValueError(f"{model} does not fit: its config has {', '.join(sorted(set(architecture) - KNOWN))}")
-    where = f"the weights {pretrained!r} could not be loaded into {model}"
-    state = _plain(_read(pretrained, where), where)
-    backbone = build(architecture, preprocess)
-    load_strictly(backbone.clip, state, where)
+    return _filled(
+        build(architecture, preprocess), pretrained, f"the weights {pretrained!r} could not be loaded into {model}"
+    )
+
+
+def load_exported(model: str) -> Backbone:
+    """The model of a folder in open_clip's layout, `local-dir:FOLDER`, in fp32 with the preprocessing named there."""
+    folder = Path(model.removeprefix(LOCAL))
+    found = exported(folder)
+    _check(model, found["model_cfg"])
+    package = open_clip(light=openai_layout(found["model_cfg"]))
+    weights = weights_in(folder)
+    backbone = build(found["model_cfg"], _preprocess(package, found["model_cfg"], found["preprocess_cfg"]))
+    return _filled(backbone, str(weights), f"the weights {weights} could not be loaded into their architecture")
+
+
+def _check(model: str, architecture: dict[str, Any]) -> None:
+    if why := fault(architecture):
+        raise ValueError(f"{model} does not fit: {why}")
+    more = set(architecture) - KNOWN - MORE
+    if more:
+        raise ValueError(f"{model} does not fit: its config has {', '.join(sorted(more))}")
+
+
+def _filled(backbone: Backbone, weights: str, where: str) -> Backbone:
+    """With the weights of a file; open_clip converts those of towers that are taken whole, where it knows how."""
+    if isinstance(backbone, WholeTowers):
+        try:
+            open_clip(light=False).factory.load_checkpoint(backbone.clip, weights, strict=True)
+        except (RuntimeError, KeyError, UnpicklingError, SafetensorError) as error:
+            raise ValueError(f"{where}: {str(error).strip()}") from error
+    else:
+        load_strictly(backbone.clip, _plain(_read(weights, where), where), where)
     return backbone
 
 
@@ -58,6 +91,8 @@ def _fetched(package: ModuleType, model: str, tag: str, architecture: dict[str, 
             f"the weights {tag!r} of {model} could not be had: {reason}. Without a network, set `pretrained` to a "
             f"local file of them and `pretrained_tag: {tag}`"
         ) from error
+    if not openai_layout(architecture):
+        return WholeTowers(clip, told(architecture, clip), preprocess)
     check_layout(clip)
     return Backbone(clip, {key: value for key, value in architecture.items() if key in KNOWN}, preprocess)
 
@@ -74,10 +109,13 @@ def _check_activation(model: str, architecture: dict[str, Any], tag: str | None,
 def _preprocess(package: ModuleType, architecture: dict[str, Any], tagged: dict[str, Any]) -> Preprocess:
     """What belongs to the tag, at the size of the model."""
     cfg = package.transform.merge_preprocess_dict(package.transform.PreprocessCfg(), tagged)
-    size = architecture["vision_cfg"].get("image_size", cfg["size"])
-    if isinstance(size, tuple | list):
-        size = size[0]
-    return Preprocess(size, tuple(cfg["mean"]), tuple(cfg["std"]), cfg["interpolation"], cfg["resize_mode"])
+    return Preprocess(
+        image_size(architecture, cfg["size"]),
+        tuple(cfg["mean"]),
+        tuple(cfg["std"]),
+        cfg["interpolation"],
+        cfg["resize_mode"],
+    )
 
 
 def _read(pretrained: str, where: str) -> Any:

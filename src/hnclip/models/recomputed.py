@@ -11,7 +11,9 @@ def recompute_blocks(clip: nn.Module) -> None:
     where a tower is not made of open_clip's own blocks.
     """
     towers = {"visual.transformer": clip.visual, "transformer": clip}
-    odd = [name for name, part in towers.items() if not hasattr(part.transformer, "grad_checkpointing")]
+    odd = [
+        name for name, part in towers.items() if not hasattr(getattr(part, "transformer", None), "grad_checkpointing")
+    ]
     if odd:
         raise ValueError(
             f"the activations of {' and '.join(odd)} cannot be recomputed, as it is not made of open_clip's own "

