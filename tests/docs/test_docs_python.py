@@ -16,7 +16,11 @@ BLOCKS = [
     for block in blocks(page)
     if block.language == "python" and page.name not in (*ELSEWHERE, "api.md")
 ]
-IMPORTS = {line for block in blocks(next(page for page in PAGES if page.name == "api.md")) for line in block.text.split("\n")[:1]}
+IMPORTS = {
+    line
+    for block in blocks(next(page for page in PAGES if page.name == "api.md"))
+    for line in block.text.split("\n")[:1]
+}
 # What a reader has at hand already.
 AT_HAND = """
 import torch
