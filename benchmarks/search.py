@@ -7,6 +7,7 @@ common offset, as captions lie apart from pictures in CLIP, with the effort that
 """
 
 import argparse
+import resource
 import time
 from itertools import cycle
 from pathlib import Path
@@ -74,10 +75,14 @@ def measure(
     start = time.perf_counter()
     index = approximate.read(path, whole=False)
     opened = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"{kind}: built in {built:.1f} s, {path.stat().st_size / 1e6:.0f} MB, opened in {opened * 1000:.1f} ms")
+    vectors = vectors_ID.nbytes * 2 // 10**6
+    print(f"  memory: the process had at most {peak} MB so far, {vectors} of them the vectors, twice")
     for name, queries in (("pictures", pictures), ("texts", texts)):
+        nearest = approximate.exact(queries, vectors_ID, approximate.NEIGHBOURS)
         for tried in sorted({effort, *approximate.EFFORTS[kind]}):
-            found = approximate.recall(index, kind, queries, vectors_ID, ids_I, tried)
+            found = approximate.recall(index, kind, queries, vectors_ID, ids_I, tried, nearest)
             chosen = f"  <- chosen by the build: {own}" if tried == effort else ""
             print(f"  {name}: effort {tried}: recall {found:.3f}{chosen}", flush=True)
     threads = faiss.omp_get_max_threads()

@@ -89,7 +89,7 @@ BESIDE = {
     "__main__": {"cli"},
     "launch": {"command", "gpu_slots"},
     "profiles": {"options"},
-    "search": {"search", "data", "encoder", "report", "store", "claim", "__version__"},
+    "search": {"search", "data", "encoder", "model_spec", "report", "store", "claim", "__version__"},
     "unfinished": {"cell"},
     "gpu_slots": {"claim"},
     "study": {

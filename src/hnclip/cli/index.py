@@ -1,5 +1,7 @@
 """`hnclip index`: an index of a folder of images, made or brought up to date."""
 
+import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -24,14 +26,15 @@ def index(
     ] = None,
     images: Annotated[list[Path] | None, typer.Argument(metavar="IMAGES...", help="Folders, or image files.")] = None,
     to: Annotated[
-        Path | None, typer.Option(metavar="INDEX", help="The index's folder. [default: beside IMAGES, as IMAGES.index]")
+        Path | None,
+        typer.Option(metavar="INDEX", help="The index's folder; unless given, beside IMAGES, called IMAGES.index."),
     ] = None,
     kind: Annotated[
         str | None,
         typer.Option(
             metavar="KIND",
             help="How it is searched: auto, flat (all are compared), ivf or hnsw (larger folders, approximate). "
-            "[default: as it is, at first auto]",
+            "Unless given, as it is, and auto at first.",
         ),
     ] = None,
     recursive: Annotated[bool, typer.Option(help="With the folders inside IMAGES.")] = True,
@@ -70,9 +73,11 @@ def _show(update) -> None:
 
     counts = [("added", update.added), ("changed", update.changed), ("removed", update.removed)]
     told = ", ".join(f"{count} {name}" for name, count in [*counts, ("unchanged", update.unchanged)])
-    lines = [f"{update.index}: {update.images} images ({told})"]
-    if update.embedded != update.added + update.changed:
-        lines.append(f"  {update.embedded} pictures were embedded; of the others the embedding was known")
+    index = update.index.removeprefix(os.getcwd().rstrip(os.sep) + os.sep)
+    lines = [f"{index}: {update.images} images ({told})"]
+    known = update.added + update.changed - update.embedded
+    if known > 0:
+        lines.append(f"  the pictures of {known} of these were known, and not embedded again")
     if update.recall:
         found = update.recall
         lines.append(
@@ -89,7 +94,7 @@ def _show(update) -> None:
             f"  {len(update.skipped)} unreadable images were left out:",
             *(f"    {one}" for one in update.skipped),
         ]
-    lines.append(f'search it: hnclip search {update.index} "what you look for"')
+    lines.append(f'search it: hnclip search {shlex.quote(index)} "what you look for"')
     console().print(escape("\n".join(lines)), soft_wrap=True)
 
 

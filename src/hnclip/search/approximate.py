@@ -18,7 +18,10 @@ LINKS = 32  # neighbours of a vector in the graph of HNSW
 BUILD_EFFORT = 80
 TRAINED_ON = 64  # vectors for each list of IVF that its centre is learnt from
 ADDED = 8192  # vectors read and added at once
-EFFORTS = {"ivf": (4, 8, 16, 32, 64, 128, 256), "hnsw": (64, 128, 256, 512)}  # lists looked into; candidates kept
+EFFORTS = {
+    "ivf": (4, 8, 16, 32, 64, 96, 128, 192, 256),
+    "hnsw": (64, 128, 256, 512),
+}  # lists looked into; candidates kept
 ENOUGH = 0.98  # recall of texts at which the effort is not raised further
 NEIGHBOURS, SAMPLE = 10, 500
 
@@ -109,11 +112,13 @@ def tuned(index: faiss.Index, kind: Kind, vectors_ID: np.ndarray, ids_I: np.ndar
     own_Q = np.sort(random.choice(len(ids_I), min(SAMPLE, len(ids_I)), replace=False))
     pictures_QD = np.ascontiguousarray(vectors_ID[own_Q], np.float32)
     texts_QD = moved(pictures_QD, random)
+    nearest = exact(texts_QD, vectors_ID, NEIGHBOURS)
     for effort in EFFORTS[kind]:
-        texts = recall(index, kind, texts_QD, vectors_ID, ids_I, effort)
+        texts = recall(index, kind, texts_QD, vectors_ID, ids_I, effort, nearest)
         if texts >= ENOUGH or (kind == "ivf" and effort >= index.nlist):
             break
-    pictures = recall(index, kind, pictures_QD, vectors_ID, ids_I, effort, own_Q)
+    nearest = exact(pictures_QD, vectors_ID, NEIGHBOURS + 1)
+    pictures = recall(index, kind, pictures_QD, vectors_ID, ids_I, effort, nearest, own_Q)
     return effort, {"pictures": round(pictures, 4), "texts": round(texts, 4)}
 
 
@@ -131,22 +136,23 @@ def recall(
     vectors_ID: np.ndarray,
     ids_I: np.ndarray,
     effort: int,
+    nearest: tuple[np.ndarray, np.ndarray],
     own_Q: np.ndarray | None = None,
 ) -> float:
-    """The share of the true ten nearest that are found; `own_Q` are the queries' own rows, which do not count."""
-    count = min(NEIGHBOURS, len(ids_I) - (own_Q is not None))
-    if count < 1:
-        return 1.0
-    cosines_QK, rows_QK = exact(queries_QD, vectors_ID, count + 1)
-    found_QK = near(index, kind, queries_QD, count + 1, effort, ids_I)
-    hit = 0
-    for query, (cosines, rows, found) in enumerate(zip(cosines_QK, rows_QK, found_QK, strict=True)):
+    """The share of the true nearest that is found; one just as near as the last of them counts as true.
+
+    `nearest` are the true ones, as of `exact`; `own_Q` the queries' own rows among them, which do not count.
+    """
+    found_QK = near(index, kind, queries_QD, nearest[1].shape[1], effort, ids_I)
+    hit = of = 0
+    for query, (cosines, rows, found) in enumerate(zip(*nearest, found_QK, strict=True)):
         own = -1 if own_Q is None else own_Q[query]
-        least = cosines[rows != own][:count].min() - 1e-5
+        true = cosines[rows != own][:NEIGHBOURS]
         place = rows_of(found[found >= 0], ids_I)
         place = place[place != own]
-        hit += min(count, int((vectors_ID[place] @ queries_QD[query] >= least).sum()))
-    return hit / (count * len(queries_QD))
+        of += len(true)
+        hit += min(len(true), int((vectors_ID[place] @ queries_QD[query] >= true.min(initial=1) - 1e-5).sum()))
+    return hit / of if of else 1.0
 
 
 def rows_of(ids: np.ndarray, ids_I: np.ndarray) -> np.ndarray:

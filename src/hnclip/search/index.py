@@ -144,8 +144,15 @@ class Index:
         """Rows of the vectors that are likely the nearest, in no order."""
         from hnclip.search import approximate
 
-        if self.record["kind"] == "flat":
-            return approximate.exact(vector_D[None], self._vectors_ID, count)[1][0]
+        if self.record["kind"] != "flat":
+            rows = self._near(vector_D, count)
+            if len(rows) == count:
+                return rows  # else so many were asked for that too few lists were looked into
+        return approximate.exact(vector_D[None], self._vectors_ID, count)[1][0]
+
+    def _near(self, vector_D: np.ndarray, count: int) -> np.ndarray:
+        from hnclip.search import approximate
+
         found = approximate.near(
             self._faiss, self.record["kind"], vector_D[None], count, self.record["effort"], self._ids_I
         )[0]

@@ -4,11 +4,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+from hnclip.model_spec import backbone_entry
+
 
 def encoder_of(model: Any) -> Any:
     """The encoder that a name stands for (see `hnclip.model_spec`), or the encoder itself."""
     if not isinstance(model, str | os.PathLike):
         return model
+    backbone_entry(os.fspath(model))  # a name that stands for nothing is told before torch is loaded
     from hnclip.encoder import Encoder
 
     return Encoder(os.fspath(model))
