@@ -46,6 +46,10 @@ def exported(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{folder} is no model exported for open_clip: it has no {EXPORTED}")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+        words = found["model_cfg"]["text_cfg"]
+        beside = Path(folder) / "config.json"
+        if "hf_model_name" in words and words.get("hf_model_pretrained") is False and beside.is_file():
+            words["hf_config"] = json.loads(beside.read_text(encoding="utf-8"))  # as `hnclip export` writes it
         return {"model_cfg": found["model_cfg"], "preprocess_cfg": found.get("preprocess_cfg", {})}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no configuration of an open_clip model ({error!r})") from None

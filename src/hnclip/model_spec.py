@@ -45,11 +45,11 @@ def backbone_entry(model: str) -> dict[str, Any]:
         return {"kind": "starter", "context": 248, "tokenizer": "clip", "transform": _transform(48)}
     if is_run(path):
         return _of_run(path)
+    if path.is_dir() and (path / EXPORTED).is_file():
+        return _exported(path)
     if path.is_dir() and any((path / name).is_file() for name in (*RUN_FILES, "config.json")):
         missing = [name for name in RUN_FILES if not (path / name).is_file()]
         raise ValueError(f"{model} is no finished run: it lacks {' and '.join(missing)}")
-    if path.is_dir() and (path / EXPORTED).is_file():
-        return _exported(path)
     if path.is_file() and path.suffix == ".safetensors":
         return _of_file(path)
     if path.is_file() and path.suffix == ".pt":
