@@ -14,10 +14,10 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src"
 HEAD = """# API, with shapes
 
-Written by `python docs/scripts/api.py docs/api.md` from the sources; a test compares. Shapes stand in names: `image_ND`
-has N rows of width D, `logits_NN` a row an image and a column a caption, `own` is a slice of the rows (the whole legend is
-in [Architecture](architecture.md#shapes-in-names)). Embeddings are unit rows. `BoostedClipLoss` and `Cell` may be imported
-from `hnclip` itself. What is not listed here may change without notice.
+Written by `python docs/scripts/api.py docs/api.md` from the sources; a test compares. Shapes stand in names:
+`image_ND` has N rows of width D, `logits_NN` a row an image and a column a caption, `own` is a slice of the rows (the
+whole legend is in [Architecture](architecture.md#shapes-in-names)). Embeddings are unit rows. `BoostedClipLoss` and
+`Cell` may be imported from `hnclip` itself. What is not listed here may change without notice.
 """
 # What is shown, by heading: "module: NAME NAME", where a class shows its public methods that have a docstring.
 PAGES = {

@@ -31,9 +31,6 @@ SMALLER = {
     "snakemake results/downloads/docci/fetched.json": (
         "snakemake -n results/downloads/docci/fetched.json --configfile workflow/studies/paper.yaml"
     ),
-    "python -m hnclip.export results/scenes/runs/tiny/scenes/goal/hn/f100/s42 goal-hn --format transformers": (
-        "python -m hnclip.export results/scenes/runs/tiny/scenes/longclip/hn/f100/s42 goal-hn --format transformers"
-    ),
     "python benchmarks/step_parts.py": "python benchmarks/step_parts.py --pairs 2 --batch 2",
     "python -m hnclip.plan STUDY.yaml": "python -m hnclip.plan workflow/studies/smoke.yaml",
     "python -m hnclip.plan workflow/studies/paper.yaml [OVERLAY.yaml ...]": (
@@ -124,14 +121,33 @@ SCRIPTS = {
     ),
 }
 
+# Studies of a person's own, with one seed, one epoch and few resamples (small.yaml lies in the small world).
+RUNS = "my_study/results/my_study/runs/tiny/my_study/longclip"
+SMALLER |= {
+    "hnclip init my_study --captions captions.csv --images photos": (
+        "hnclip init my_study --captions captions.csv --images photos --seeds 42"
+    ),
+    "hnclip run my_study": "hnclip run my_study small.yaml",
+    "hnclip init quick --embeddings embeddings.parquet": "hnclip init quick --embeddings embeddings.parquet --seeds 42",
+    "hnclip run quick": "hnclip run quick small.yaml",
+    "hnclip run quick tuned.yaml": "hnclip run quick tuned.yaml small.yaml --dry-run",
+}
+
 # What has to be run before a command that begins so.
 FIRST = {
     "make demo": "snakemake",
     "snakemake --report": "snakemake",
-    "python -m hnclip.export results": "snakemake",
     "python benchmarks/study_costs.py": "snakemake",
     "python benchmarks/solved_batches.py": "snakemake",
+    "hnclip init quick": "hnclip embed tiny captions.csv --images photos --to embeddings.parquet",
+    "hnclip run quick": "hnclip init quick --embeddings embeddings.parquet",
+    "hnclip compare quick": "hnclip run quick",
+    "hnclip run my_study": "hnclip init my_study --captions captions.csv --images photos",
+    f"hnclip compare {RUNS}": "hnclip run my_study",
+    f"hnclip index {RUNS}": "hnclip run my_study",
+    f"hnclip export {RUNS}": "hnclip run my_study",
+    "hnclip search photos.index": f"hnclip index {RUNS}/hn/f100/s42 photos",
 }
 
 # What a command says, where its status alone says little.
-SAYS = {"snakemake -n": "", "make demo": "results/scenes/report.html"}
+SAYS = {"make demo": "results/scenes/report.html", "hnclip run quick": "results/quick/tables"}

@@ -13,6 +13,7 @@ from random import Random
 
 import yaml
 from docs_how import FIRST, SMALLER
+from docs_pages import blocks
 from PIL import Image
 
 from hnclip.data.scene import draw, near_twin, random_scene
@@ -99,6 +100,9 @@ class World:
                 (folder / name).symlink_to(ROOT / name)
         (folder / "config.yaml").write_text(yaml.safe_dump(shrunk(), sort_keys=False), encoding="utf-8")
         (folder / "data").mkdir()
+        (folder / "small.yaml").write_text("recipe: {epochs: 1, batch: 8}\nreport: {bootstrap: 50}\n", encoding="utf-8")
+        tuned = next(block for block in blocks(ROOT / "docs" / "choosing.md") if "plain-tuned" in block.text)
+        (folder / "tuned.yaml").write_text(tuned.text, encoding="utf-8")
         write_person(folder)
         shutil.copy(folder / "captions.jsonl", folder / "data" / "docci_test_captions.jsonl")
         write_programs(folder)
