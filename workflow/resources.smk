@@ -12,6 +12,7 @@ except ValueError as error:
     raise WorkflowError(str(error)) from None
 
 minutes = Minutes(config)
+CACHED = 4000  # MB of a job on cached embeddings, which loads no backbone
 
 
 @cache
@@ -27,8 +28,10 @@ def gpus(wildcards):
 
 def memory(wildcards, attempt):
     """Main memory of a job that loads the backbone of its cell or of its path, in MB; more at each further attempt."""
-    name = parsed(wildcards).backbone if "cell" in wildcards.keys() else wildcards.backbone
-    return attempt * backbone_memory(name)
+    if "cell" not in wildcards.keys():
+        return attempt * backbone_memory(wildcards.backbone)
+    cell = parsed(wildcards)
+    return attempt * (CACHED if cells.is_cached(config, cell) else backbone_memory(cell.backbone))
 
 
 @cache
