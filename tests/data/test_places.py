@@ -172,6 +172,13 @@ def test_a_saved_dataset_that_is_not_whole_says_so(tmp_path):
     assert "does not say its splits" in refused(tmp_path, tmp_path / "set")
 
 
+def test_one_arrow_file_is_a_table_and_utf16_is_called_so(tmp_path):
+    put_saved(tmp_path / "set", arrow_table(mine()))
+    assert len(read(tmp_path, tmp_path / "set" / "data-00000-of-00001.arrow").rows) == 7
+    (tmp_path / "a.csv").write_bytes("image,caption\n0.png,A cat.\n".encode("utf-16"))
+    assert "a.csv is not UTF-8 (it is UTF-16); save it as UTF-8" in refused(tmp_path, tmp_path / "a.csv")
+
+
 def test_tables_of_different_columns_are_no_data_set(tmp_path):
     (tmp_path / "set").mkdir()
     for name, column in {"a": "text", "b": "words"}.items():
@@ -218,7 +225,7 @@ def downloaded(root, status=("success", "failed_to_download", "success")):
     return [(f"{number:09d}", png(number)) for number in (0, 2)]
 
 
-@pytest.mark.parametrize("form", ["files", "webdataset"])
+@pytest.mark.parametrize("form", ["files", "webdataset", "parquet"])
 def test_what_img2dataset_could_not_download_is_told(tmp_path, form):
     (tmp_path / "set" / "00000").mkdir(parents=True)
     images = downloaded(tmp_path / "set")
@@ -226,6 +233,10 @@ def test_what_img2dataset_could_not_download_is_told(tmp_path, form):
         for key, data in images:
             (tmp_path / "set" / "00000" / f"{key}.png").write_bytes(data)
             (tmp_path / "set" / "00000" / f"{key}.txt").write_text("Another")
+    elif form == "parquet":
+        table = parquet.read_table(tmp_path / "set" / "00000.parquet")
+        bodies = pa.array([dict(images).get(key.as_py()) for key in table["key"]], pa.binary())
+        parquet.write_table(table.append_column("jpg", bodies), tmp_path / "set" / "00000.parquet")
     else:
         members = [(f"{key}.png", data) for key, data in images]
         members += [(f"{key}.txt", f"Thing {int(key)}".encode()) for key, _ in images]

@@ -1,5 +1,6 @@
 """What is in a folder of captions, and which module reads it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from hnclip.caption_places import SHARD, files_of, is_pattern, visible_files
@@ -21,7 +22,7 @@ _EXPECTED = (
 
 def is_place(captions: str) -> bool:
     """True for a folder, a pattern or a shard: all that is no single table."""
-    return is_pattern(captions) or Path(captions).is_dir() or captions.lower().endswith(SHARD)
+    return is_pattern(captions) or Path(captions).is_dir() or captions.lower().endswith((*SHARD, ".arrow"))
 
 
 def read_place(captions: str, layout: str | None, images: Path | None, lines: bool, problems: Problems) -> Table | Path:
@@ -32,15 +33,14 @@ def read_place(captions: str, layout: str | None, images: Path | None, lines: bo
     path = Path(captions)
     if path.is_dir():
         return _folder(path, layout, images, lines, problems)
-    files = {file.name: file for file in files_of(captions)}
     paths = files_of(captions)
+    files = {file.name: file for file in paths}
     if len(files) < len(paths):
         files = {str(file): file for file in paths}
-    root = paths[0].parent if is_pattern(captions) else path
     if all(name.lower().endswith(SHARD) for name in files):
-        return read_shards(root if root.is_file() else root / "shards", files, lines, problems)
+        return read_shards(path, files, lines, problems)
     if all(name.lower().endswith((".parquet", ".arrow")) for name in files):
-        return read_repository(root, files)
+        return replace(read_repository(path, files), start=paths[0].parent)
     raise ValueError(f"{captions}: a pattern names .tar, .parquet or .arrow files, not {', '.join(list(files)[:5])}")
 
 
@@ -57,7 +57,7 @@ def _folder(folder: Path, layout: str | None, images: Path | None, lines: bool, 
     if kind == "imagefolder":
         return read_image_folder(folder, chosen, problems)
     if kind == "webdataset":
-        return read_shards(folder / "shards", {name: folder / name for name in chosen}, lines, problems)
+        return read_shards(folder, {name: folder / name for name in chosen}, lines, problems)
     if kind == "img2dataset":
         return read_reports(folder, chosen)
     if kind == "txt":

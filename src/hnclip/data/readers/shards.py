@@ -35,7 +35,7 @@ class _Sample:
 
 
 def read_shards(path: Path, files: dict[str, Path], lines: bool, problems: Problems) -> Table:
-    """One row a key; `files` has the shards by the names that messages call them.
+    """One row a key; `files` has the shards by the names that messages call them, `path` what named all of them.
 
     The columns are `key`, `image`, those of the JSON, and `caption` where there are texts.
     """
