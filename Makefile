@@ -53,7 +53,7 @@ smoke: $(INSTALLED)
 
 docs: $(INSTALLED)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "site/index.html"
+	@echo "Open site/index.html. With its search: $(BIN)/python -m http.server --directory site"
 
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .
