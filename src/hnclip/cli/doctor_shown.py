@@ -12,7 +12,8 @@ from rich.text import Text
 
 from hnclip.cli.output import console, say, table
 from hnclip.doctor.diagnosis import Diagnosis
-from hnclip.doctor.notes import loud, percent
+from hnclip.doctor.notes import loud
+from hnclip.doctor.percent import percent
 from hnclip.doctor.verdict import GAMMA, adaptive, constant
 
 OF = "of a caption"  # the column of words

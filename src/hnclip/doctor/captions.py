@@ -75,6 +75,8 @@ def read(source: Source, unpack_to: Path, split: str | None = None) -> Captions:
         if is_placeholder(row.caption):
             warnings.add("captions that look like a placeholder", f"{row.where}: {row.caption!r} ({row.id})")
     facts = _pictures(rows, every, source, problems, warnings) if look else {}
+    if look and rows and not facts:
+        told.append("no image was found: give --images the folder where the paths of the captions start")
     named = columns.image_column is not None
     return Captions(Path(source.captions), columns, _adjacent(rows), named, look, facts, problems, warnings, told)
 

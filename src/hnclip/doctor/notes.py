@@ -1,6 +1,7 @@
 """What both the terminal and the page say of a diagnosis: warnings that must not be missed, and its main numbers."""
 
 from hnclip.doctor.diagnosis import Diagnosis
+from hnclip.doctor.percent import percent
 from hnclip.doctor.verdict import of_size
 
 
@@ -8,13 +9,13 @@ def loud(found: Diagnosis) -> list[str]:
     """What a reader must know before any number."""
     cosines = found.alike is not None and found.alike.toy
     batches = found.start is not None and found.start.toy
-    what = ["cosines, hardness, near-twins"] * cosines + ["solved batches"] * batches
+    what = ["cosines, hardness and near-twins"] * cosines + ["solved batches"] * batches
     if not what:
         return []
     return [
-        "`tiny` is a toy: a model of 3.5 million parameters that knows drawn scenes and nothing else. What is said "
-        f"below of {' and '.join(what)} is what it sees, not what your model would, and the verdict does not rest on "
-        "it. Lengths and duplicates hold. Name the model that you train with --model"
+        "`tiny` is a toy: a model of 3.5 million parameters that knows drawn scenes and nothing else. What is "
+        f"said below of {' and of '.join(what)} is what it sees, not what your model would, and the verdict does not "
+        "rest on it. Lengths and duplicates hold. Name the model that you train with --model"
         + (", or an encoder of sentences with --text-model." if cosines else ".")
     ]
 
@@ -47,11 +48,3 @@ def tiles(found: Diagnosis) -> list[tuple[str, str]]:
         toy = " (toy)" if found.start.toy else ""
         shown.append((percent(first.solved), f"batches of {first.batch} solved at the start{toy}"))
     return shown
-
-
-def percent(share: float) -> str:
-    """A share (0..1) in per cent; small ones are not rounded to nothing."""
-    value = 100 * share
-    if 0 < value < 0.05:
-        return "< 0.1 %"
-    return f"{value:.1f} %" if value < 10 and value else f"{value:.0f} %"

@@ -3,7 +3,7 @@
 from hnclip.doctor import figures
 from hnclip.doctor.alike import EDGES, Batch
 from hnclip.doctor.diagnosis import LEAST, Diagnosis, Repeated
-from hnclip.doctor.notes import percent
+from hnclip.doctor.percent import percent
 from hnclip.doctor.repeats import DRAWS
 from hnclip.doctor.section import pair, section, table, toy
 from hnclip.doctor.verdict import GAMMA, adaptive, constant

@@ -5,6 +5,7 @@ from typing import Any
 
 from hnclip.doctor.alike import Alike
 from hnclip.doctor.lengths import CLIP, LONG, Lengths
+from hnclip.doctor.percent import percent
 from hnclip.doctor.repeats import Repeats
 from hnclip.doctor.start import Start
 
@@ -91,7 +92,7 @@ def suggest(kind: str, alike: Alike | None, repeated: bool) -> Suggestion:
         reason += "Nothing here speaks for an offset that differs between negatives: a constant does the same. "
     if boost or not measured:
         reason += "`matched` measures its margin in each batch, by the model that is trained"
-        reason += f"; on these captions it is {margin:.2f} by {alike.encoder}." if margin else "."
+        reason += f"; on these captions {margin:.2f}{'' if measured else f' by {alike.encoder}'}." if margin else "."
     return Suggestion(boost, SCALES, GAMMAS, margin, measured, repeated, reason.strip())
 
 
@@ -101,13 +102,13 @@ def remarks(lengths: Lengths, repeats: Repeats, alike: Alike | None, start: Star
     clip, long = lengths.cut(CLIP), lengths.cut(LONG)
     if clip.captions > MUCH and lengths.context <= CLIP:
         found.append(
-            f"A context of {LONG} tokens would cut {100 * long.captions:.1f} % of the captions, this one cuts "
-            f"{100 * clip.captions:.1f} % and loses {100 * clip.tokens:.1f} % of all tokens: take a model with a "
+            f"A context of {LONG} tokens would cut {percent(long.captions)} of the captions, this one cuts "
+            f"{percent(clip.captions)} and loses {percent(clip.tokens)} of all tokens: take a model with a "
             "longer context, or one stretched to it."
         )
     if lengths.cut(lengths.context).captions > MUCH and lengths.context > CLIP:
         found.append(
-            f"{100 * lengths.cut(lengths.context).captions:.1f} % of the captions are cut even at {lengths.context} "
+            f"{percent(lengths.cut(lengths.context).captions)} of the captions are cut even at {lengths.context} "
             "tokens: what stands at their ends is never learned. Shorten them, or put what matters first."
         )
     if repeats.exact:
@@ -125,17 +126,17 @@ def _saturation(start: Start) -> list[str]:
     few, most = start.own[0], start.own[-1]
     if few.solved < MUCH:
         return [
-            f"Plain InfoNCE has {100 * few.solved:.0f} % of the batches of {few.batch} solved at the start: it is not "
+            f"Plain InfoNCE has {percent(few.solved)} of the batches of {few.batch} solved at the start: it is not "
             "saturated yet, so there is nothing for a boost to wake up; look again after the first epoch."
         ]
     if most.batch > few.batch and most.solved < few.solved / 2:
         return [
-            f"Of batches of {few.batch} {100 * few.solved:.0f} % are solved before training, of {most.batch} only "
-            f"{100 * most.solved:.0f} %: a larger true batch (`tile` saves its memory) "
+            f"Of batches of {few.batch}, {percent(few.solved)} are solved before training, of {most.batch} only "
+            f"{percent(most.solved)}: a larger true batch (`tile` saves its memory) "
             "gives plain InfoNCE what it lacks."
         ]
     return [
-        f"{100 * few.solved:.0f} % of the batches of {few.batch} and {100 * most.solved:.0f} % of those of "
+        f"{percent(few.solved)} of the batches of {few.batch} and {percent(most.solved)} of those of "
         f"{most.batch} are solved before training: the model knows this data; a lower scale leaves it "
         "something to learn."
     ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from hnclip.doctor.alike import Alike, Batch
 from hnclip.doctor.lengths import Lengths
+from hnclip.doctor.percent import percent
 from hnclip.doctor.repeats import Repeats
 from hnclip.doctor.start import Start
 from hnclip.doctor.suggestion import Suggestion, remarks, suggest
@@ -89,18 +90,20 @@ def _kind(images: int, lengths: Lengths, alike: Alike | None) -> str:
 
 
 def _data(images: int, lengths: Lengths, repeats: Repeats, alike: Alike | None) -> str:
-    said = lengths.record
-    cut = lengths.cut(lengths.context)
-    words = f"{said['words']['n']:,} caption{'s' * (said['words']['n'] != 1)} of {images:,} image{'s' * (images != 1)}"
-    words += f" have {said['words']['median']:.0f} words in the median, and a context of {lengths.context} tokens cuts "
-    words += f"{100 * cut.captions:.1f} % of them" if cut.captions else "none of them"
-    near = repeats.rows(repeats.near) / said["words"]["n"]
-    words += f"; {100 * near:.0f} % share most of their phrases with another image's" if near >= 0.01 else ""
+    said = lengths.record["words"]
+    count, cut = said["n"], lengths.cut(lengths.context).captions
+    have = "have" if count != 1 else "has"
+    words = f"{count:,} caption{'s' * (count != 1)} of {images:,} image{'s' * (images != 1)} {have} "
+    words += f"{said['median']:.0f} words in the median, and a context of {lengths.context} tokens cuts "
+    words += f"{percent(cut)} of them" if cut else "none of them"
+    near = repeats.rows(repeats.near) / count
+    words += f"; {percent(near)} share most of their phrases with another image's" if near >= 0.01 else ""
     if alike is None or alike.toy:
-        return words + "."
+        return f"{words}."
     batch = of_size(alike, 64)
+    by = "your model" if alike.trained else alike.encoder
     return (
-        f"{words}; by {alike.encoder} a caption's cosine with others is {alike.geometry.mean:.2f} on average and "
+        f"{words}; by {by} a caption's cosine with others is {alike.geometry.mean:.2f} on average and "
         f"{batch.hardest:.2f} with the hardest of a random batch of {batch.batch}."
     )
 
