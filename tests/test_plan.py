@@ -22,7 +22,7 @@ from hnclip.plan.config import read
 from hnclip.plan.devices import device
 from hnclip.plan.sizes import split_size
 from hnclip.plan.study import plan
-from hnclip.plan.towers import architecture, named, towers
+from hnclip.plan.towers import architecture, towers
 from hnclip.plan.workload import kept, trained, training, workload
 from hnclip.study import narrow
 
@@ -131,10 +131,10 @@ def test_the_embedded_backbone_is_known_without_loading_it():
 
 def test_what_is_known_of_no_model_is_refused_with_what_is_known(tmp_path):
     with pytest.raises(ValueError, match="no model 'ViT-X'"):
-        named("ViT-X")
+        architecture({"kind": "open_clip", "model": "ViT-X"})
     with pytest.raises(ValueError, match="did you mean 'LongCLIP-L'"):
         architecture({"kind": "longclip", "weights": "hub:BeichenZhang/LongCLIP-XL/longclip-XL.pt"})
-    with pytest.raises(ValueError, match="cannot be planned with"):
+    with pytest.raises(ValueError, match="is no checkpoint written by hnclip"):
         architecture({"kind": "checkpoint", "weights": str(tmp_path / "none.safetensors")})
     with pytest.raises(ValueError, match="unknown device 'H10'.*did you mean"):
         device("H10")

@@ -14,7 +14,7 @@ from hnclip.models.checkpoints import build, check_layout
 from hnclip.models.longclip import CONTEXT, SECOND
 from hnclip.models.openclip import open_clip
 from hnclip.models.state_file import State, load_strictly, read_state, say_contents
-from hnclip.models.whole_towers import WholeTowers, told
+from hnclip.models.whole_towers import WholeTowers, other_packages, told
 from hnclip.options import unknown
 
 KNOWN = {"embed_dim", "vision_cfg", "text_cfg", "quick_gelu"}
@@ -32,7 +32,7 @@ def load_open_clip(model: str, pretrained: str, tag: str | None = None) -> Backb
     if architecture is None:
         raise ValueError(f"open_clip knows no model {model!r}: see open_clip.list_models()")
     _check(model, architecture)
-    package = open_clip(light=openai_layout(architecture))
+    package = open_clip(light=not other_packages(architecture))
     tags = package.list_pretrained_tags_by_model(model)
     local = Path(pretrained).is_file()
     if not local and pretrained not in tags:
@@ -55,7 +55,7 @@ def load_exported(model: str) -> Backbone:
     folder = Path(model.removeprefix(LOCAL))
     found = exported(folder)
     _check(model, found["model_cfg"])
-    package = open_clip(light=openai_layout(found["model_cfg"]))
+    package = open_clip(light=not other_packages(found["model_cfg"]))
     weights = weights_in(folder)
     backbone = build(found["model_cfg"], _preprocess(package, found["model_cfg"], found["preprocess_cfg"]))
     return _filled(backbone, str(weights), f"the weights {weights} could not be loaded into their architecture")
@@ -73,7 +73,7 @@ def _filled(backbone: Backbone, weights: str, where: str) -> Backbone:
     """With the weights of a file; open_clip converts those of towers that are taken whole, where it knows how."""
     if isinstance(backbone, WholeTowers):
         try:
-            open_clip(light=False).factory.load_checkpoint(backbone.clip, weights, strict=True)
+            open_clip().factory.load_checkpoint(backbone.clip, weights, strict=True)
         except (RuntimeError, KeyError, UnpicklingError, SafetensorError) as error:
             raise ValueError(f"{where}: {str(error).strip()}") from error
     else:

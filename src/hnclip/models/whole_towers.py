@@ -132,7 +132,7 @@ def build_whole(architecture: dict[str, Any], preprocess: Preprocess) -> WholeTo
     """
     if why := fault(architecture):
         raise ValueError(f"this model is no backbone: {why}")
-    package = open_clip(light=False)
+    package = open_clip(light=not other_packages(architecture))
     wanted = deepcopy(architecture)
     words, vision = wanted["text_cfg"], wanted["vision_cfg"]
     custom = wanted.pop("custom_text", False) or "hf_model_name" in words
@@ -148,6 +148,11 @@ def build_whole(architecture: dict[str, Any], preprocess: Preprocess) -> WholeTo
                 "run this once where there is a network, or name its folder"
             ) from error
     return WholeTowers(clip, told(architecture, clip), preprocess)
+
+
+def other_packages(architecture: dict[str, Any]) -> bool:
+    """True where towers are made by timm or transformers, whose import costs seconds."""
+    return "timm_model_name" in architecture["vision_cfg"] or "hf_model_name" in architecture["text_cfg"]
 
 
 def told(architecture: dict[str, Any], clip: nn.Module) -> dict[str, Any]:

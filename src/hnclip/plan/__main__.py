@@ -26,10 +26,13 @@ def cells_table(made: dict[str, Any], summary: bool) -> Table:
     for name in ("cells", "pairs", "steps", "PFLOP", "GPU-h", "evaluation GPU-h", "hours", "peak GB", "weights GB"):
         table.add_column(name, justify="right")
     for names, cost in _rows(made["cells"], summary):
+        if not cost["counted"]:
+            table.add_row(_name(names), str(len(names)), f"{cost['pairs']:,}", f"{cost['steps']:,}", *["-"] * 6)
+            continue
         hours = [cost["seconds"] / 3600, cost["eval_seconds"] / 3600]
         hours.append(sum(hours) / cost["processes"])
         table.add_row(
-            names[0] if len(names) == 1 else f"{names[0]} ...",
+            _name(names),
             str(len(names)),
             f"{cost['pairs']:,}",
             f"{cost['steps']:,}",
@@ -39,6 +42,10 @@ def cells_table(made: dict[str, Any], summary: bool) -> Table:
             f"{cost['weights'] / GB:.2f}",
         )
     return table
+
+
+def _name(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} ..."
 
 
 def _rows(costs: list[dict[str, Any]], summary: bool) -> list[tuple[list[str], dict[str, Any]]]:
@@ -78,6 +85,12 @@ def show(made: dict[str, Any], summary: bool, name: str) -> None:
     )
     if made["peak"] > speed["memory"] * GB:
         console.print("A cell needs more memory than this device has: lower `chunk`, or see docs/large_batches.md.")
+    for name in made["uncounted"]:
+        console.print(
+            f"Backbone {name}: not counted, its towers are of another layout than OpenAI's. Sums are without what it "
+            "computes and holds; measure a cell.",
+            highlight=False,
+        )
     for split in made["sizes"]:
         pairs, tokens = f"{split['pairs']:,} pairs", f"{split['tokens']:.0f} tokens a caption"
         console.print(f"{split['split']}: {pairs} ({split['known']}), {tokens}", highlight=False)

@@ -34,6 +34,7 @@ class Cost:
     peak: float
     weights: float
     checkpoint: float
+    counted: bool = True  # false: nothing tells what the towers cost, and all but pairs and steps is 0
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -54,6 +55,8 @@ def cell_cost(config: Config, cell: Cell, towers: Towers, device: Device) -> Cos
     again = 1 - 1 / peak.parts(recipe, batch) + recipe["checkpoint_activations"]
     steps = recipe["epochs"] * ceil(ceil(images / batch) / recipe["accumulate"])
     pairs = recipe["epochs"] * images
+    if not towers.counted:
+        return Cost(str(cell), processes, pairs, steps, *[0.0] * 7, counted=False)
     flops = pairs * workload.training(work, towers, batch, context, again)
     seconds = flops / (1e12 * (device.mixed if mixed else device.fp32))
     updated = workload.trained(work, towers) * (processes if recipe["strategy"] == "ddp" else 1)

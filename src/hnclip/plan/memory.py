@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from hnclip.architecture import LOCAL, weights_in
+from hnclip.joined_files import joined_files
+from hnclip.plan.tower import FP32
 from hnclip.plan.towers import towers
 
 MEGABYTE = 10**6
@@ -18,6 +21,21 @@ def megabytes(entry: dict[str, Any]) -> int:
     if entry["kind"] == "longclip" and path.is_file():
         return PROCESS + BYTES * (path.stat().st_size // 4) // MEGABYTE  # released files are fp32
     try:
-        return PROCESS + BYTES * towers(entry).parameters // MEGABYTE
+        found = towers(entry)
+        parameters = found.parameters if found.counted else _stored(entry)
+        return PROCESS + BYTES * parameters // MEGABYTE
     except (ValueError, KeyError, OSError):
         return UNKNOWN
+
+
+def _stored(entry: dict[str, Any]) -> int:
+    """Numbers in the files of weights, where these are on this machine. ValueError where they are not."""
+    if entry["kind"] == "joined":
+        paths = [Path(path) for path in joined_files(entry) if Path(path).suffix in (".pth", ".pt", ".safetensors")]
+    elif str(entry.get("model")).startswith(LOCAL):
+        paths = [weights_in(Path(entry["model"].removeprefix(LOCAL)))]
+    else:
+        paths = [Path(entry.get("weights") or entry.get("pretrained") or "")]
+    if not all(path.is_file() for path in paths):
+        raise ValueError("the weights are not on this machine")
+    return sum(path.stat().st_size for path in paths) // FP32

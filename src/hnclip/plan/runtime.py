@@ -42,6 +42,8 @@ class Minutes:
         """Of embedding these splits of a benchmark."""
         try:
             known = self.towers(backbone)
+            if not known.counted:
+                return UNKNOWN
             flops = sum(encoding(self.config, benchmark, split, known) for split in splits)
         except (ValueError, KeyError, OSError):
             return UNKNOWN
@@ -59,7 +61,8 @@ class Minutes:
 
     def _cost(self, cell: Cell) -> Cost | None:
         try:
-            return cell_cost(self.config, cell, self.towers(cell.backbone), STATED)
+            found = cell_cost(self.config, cell, self.towers(cell.backbone), STATED)
+            return found if found.counted else None
         except (ValueError, KeyError, OSError):
             return None
 

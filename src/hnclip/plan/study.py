@@ -35,6 +35,7 @@ def plan(config: Config, device: Device) -> dict[str, Any]:
         "sizes": _sizes(config, used),
         "by_hand": {name: found["by_hand"] for name, found in downloads(config, list(used["benchmarks"])).items()},
         "cells": [cost.record() for cost in costs],
+        "uncounted": sorted(name for name, found in known.items() if not found.counted),
         "gpu_hours": hours,
         "total_gpu_hours": sum(hours.values()),
         "disk": disk(config, known, costs),

@@ -1,18 +1,16 @@
 """The towers of a CLIP from its architecture, which is read without its weights."""
 
-import json
-from dataclasses import dataclass
-from importlib.resources import files
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hnclip.architecture import architecture as of_entry
+from hnclip.architecture import model_config, openai_layout
 from hnclip.options import unknown
 from hnclip.plan.tower import Tower
 
 MLP_RATIO = 4.0
 GIVEN = 512  # numbers of an embedding that the user has, whose file is not looked at [assumed]
-STARTER = files("hnclip") / "weights" / "tiny.safetensors"
 HUB = "hub:"
 # Released Long-CLIP models by the name of their repository.
 RELEASED = {
@@ -25,12 +23,13 @@ RELEASED = {
 
 @dataclass(frozen=True)
 class Towers:
-    """Both towers of a CLIP, and the tokens of a picture."""
+    """Both towers of a CLIP, and the tokens of a picture; `counted` is false where only their width is known."""
 
     image: Tower
     text: Tower
     image_tokens: int
     embed_dim: int
+    counted: bool = True
 
     @property
     def patches(self) -> int:
@@ -46,16 +45,8 @@ def architecture(entry: dict[str, Any]) -> dict[str, Any]:
 
     Raises ValueError or FileNotFoundError where nothing tells it.
     """
-    kind = entry["kind"]
-    if kind == "random":
-        return entry["architecture"]
-    if kind == "starter":
-        return _of_checkpoint(Path(str(STARTER)))
-    if kind == "open_clip":
-        return named(entry["model"])
-    if kind == "checkpoint":
-        return _of_checkpoint(Path(entry["weights"]))
-    return _of_longclip(entry["weights"])
+    found = of_entry(entry)
+    return _of_longclip(entry["weights"]) if found is None else found
 
 
 def _of_longclip(weights: str) -> dict[str, Any]:
@@ -69,40 +60,20 @@ def _of_longclip(weights: str) -> dict[str, Any]:
     if repository not in RELEASED:
         text = unknown("Long-CLIP repository", repository, RELEASED)
         raise ValueError(f"{weights}: {text}; fetch the file and set `weights` to its path")
-    return named(RELEASED[repository])
-
-
-def named(model: str) -> dict[str, Any]:
-    """The configuration that open_clip ships under this name. Raises ValueError where there is none."""
-    folder = Path(find_spec("open_clip").origin).parent / "model_configs"
-    path = folder / f"{model}.json"
-    if not path.is_file():
-        raise ValueError(f"open_clip has no model {model!r}; its models are the files of {folder}")
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if "timm_model_name" in found["vision_cfg"] or "hf_model_name" in found["text_cfg"]:
-        raise ValueError(f"model {model!r} has towers other than open_clip's own; hnclip does not train them")
-    return found
-
-
-def _of_checkpoint(path: Path) -> dict[str, Any]:
-    """The architecture in a safetensors file of ours, from its header alone."""
-    try:
-        with path.open("rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        return json.loads(header["__metadata__"]["architecture"])
-    except (OSError, ValueError, KeyError) as error:
-        raise ValueError(f"{path} cannot be planned with: it is no checkpoint written by hnclip ({error!r})") from None
+    return model_config(RELEASED[repository])
 
 
 def towers(entry: dict[str, Any]) -> Towers:
     """The towers of a backbone of the config, its text positions stretched to the entry's context.
 
-    Towers without any weights, where it is embeddings that the user has.
+    Towers without any weights, where it is embeddings that the user has, and where towers are taken as a whole: those
+    are of many kinds, and are not counted.
     """
     if entry["kind"] == "embeddings":
-        nothing = Tower(layers=0, width=0, mlp_ratio=MLP_RATIO, embed_dim=GIVEN, entry=0)
-        return Towers(nothing, nothing, image_tokens=1, embed_dim=GIVEN)
+        return _nothing(GIVEN)
     found = architecture(entry)
+    if not openai_layout(found):
+        return replace(_nothing(found["embed_dim"]), counted=False)
     vision, words, width = found["vision_cfg"], found["text_cfg"], found["embed_dim"]
     size = vision.get("image_size", 224)
     patch = vision["patch_size"]
@@ -126,3 +97,8 @@ def towers(entry: dict[str, Any]) -> Towers:
         packed=True,
     )
     return Towers(image, text, patches + 1, width)
+
+
+def _nothing(width: int) -> Towers:
+    nothing = Tower(layers=0, width=0, mlp_ratio=MLP_RATIO, embed_dim=width, entry=0)
+    return Towers(nothing, nothing, image_tokens=1, embed_dim=width)
