@@ -23,7 +23,7 @@ def work(line: list[str], verbose: bool = False) -> "Followed":
     with _bar() as move:
 
         def tell(said: str, found: "Followed") -> None:
-            say(f"[{found.done + 1:>{len(str(found.total))}}/{found.total}] {said}")
+            say(f"[{len(found.jobs):>{len(str(found.total))}}/{found.total}] {said}")
             move(found)
 
         return follow(line, tell, every=lambda text: None)
