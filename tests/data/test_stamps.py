@@ -211,3 +211,18 @@ def test_without_package_and_apt_the_message_says_what_to_do(tmp_path, monkeypat
 def test_wrong_options_are_refused(tmp_path, options, said):
     with pytest.raises(ValueError, match=said):
         made(tmp_path, tmp_path / "none.deb", **options)
+
+
+def test_single_stamps_stand_on_white_one_a_phrase_in_the_splits_of_the_scenes(benchmark, tmp_path):
+    package, scenes, _ = benchmark
+    options = {"seed": 5, "shares": SHARES, "pixels": 64, "deb": str(package)}
+    prepare({"name": "stamp", "kind": "stamp", "options": options}, tmp_path)
+    found = {split: read_manifest(tmp_path / f"{split}.parquet") for split in SHARES}
+    captions = [caption.casefold() for frame in found.values() for caption in frame["caption"]]
+    assert len(set(captions)) == len(captions) == 30
+    for split, names in read_json(tmp_path / "source.json")["stamps"].items():
+        assert set(names) <= set(read_json(scenes / "source.json")["stamps"][split])
+    pixels = np.asarray(read_image(image_path(tmp_path / "test.parquet", found["test"]["image"][0]), "ignore"))
+    assert pixels.shape == (64, 64, 3) and pixels[0, 0].tolist() == [255] * 3 and pixels[32, 32].max() < 200
+    with pytest.raises(ValueError, match="add up to 100"):
+        prepare({"name": "stamp", "kind": "stamp", "options": {**options, "shares": {"a": 60}}}, tmp_path)

@@ -81,6 +81,12 @@ def share_out(stamps: list[Stamp], shares: dict[str, int], seed: int) -> dict[st
     return shared
 
 
+def check_shares(shares: dict[str, int]) -> None:
+    """Refuse shares of the stamps that are no percents of the whole."""
+    if min(shares.values(), default=0) < 1 or sum(shares.values()) != 100:
+        raise ValueError(f"shares: whole percents that add up to 100, got {shares}")
+
+
 def fitted(picture: Image.Image, side: int) -> Image.Image:
     """The picture scaled so that its longer side is `side` pixels."""
     scale = side / max(picture.size)

@@ -11,7 +11,7 @@ from hnclip.data.composed import Composed, check_counts, check_range, family_siz
 from hnclip.data.debian import find_package
 from hnclip.data.families import Families
 from hnclip.data.stamp_scene import PLACES, StampScene, compose, near_twin, random_scene, stamp_sentences
-from hnclip.data.stamps import PACKAGE, Stamp, read_stamps, share_out
+from hnclip.data.stamps import PACKAGE, Stamp, check_shares, read_stamps, share_out
 from hnclip.options import from_dict
 from hnclip.store import write_json
 
@@ -44,8 +44,7 @@ class Options:
         if set(self.shares) != set(self.pairs):
             named = [", ".join(sorted(splits)) for splits in (self.shares, self.pairs)]
             raise ValueError(f"shares and pairs must name the same splits: shares has {named[0]}; pairs has {named[1]}")
-        if min(self.shares.values()) < 1 or sum(self.shares.values()) != 100:
-            raise ValueError(f"shares: whole percents that add up to 100, got {self.shares}")
+        check_shares(self.shares)
 
 
 def splits(options: dict[str, Any]) -> list[str]:
