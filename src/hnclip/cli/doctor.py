@@ -27,6 +27,9 @@ def doctor(
     caption_column: Annotated[
         list[str] | None, typer.Option(help="The caption's column; more than once for several.")
     ] = None,
+    url_column: Annotated[
+        str | None, typer.Option(help="The column of URLs whose images were downloaded to DIR.")
+    ] = None,
     id_column: Annotated[str | None, typer.Option(help="The column that names an image, if not by its file.")] = None,
     split_column: Annotated[str | None, typer.Option(help="The column of the split.")] = None,
     split: Annotated[str | None, typer.Option(help="Look at this split alone.")] = None,
@@ -49,6 +52,7 @@ def doctor(
         image_column=image_column,
         caption_column=several[0] if several and len(several) == 1 else several,
         id_column=id_column,
+        url_column=url_column,
         split_column=split_column,
     )
     asked = Asked(source, split=split, model=model, text_model=text_model, sample=sample)

@@ -10,7 +10,7 @@ from hnclip.report.geometry import ALIKE, BINS, Geometry, caption_geometry, numb
 
 EDGES = (0.5, 0.7, 0.8, 0.9, 0.95)
 BATCHES = (16, 64, 256, 1024)
-PAIRS = 6400  # pairs in the batches of one size that are simulated
+PAIRS, MOST = 6400, 400  # pairs in the batches of one size that are simulated, and batches at most
 
 
 class Batch(NamedTuple):
@@ -91,7 +91,7 @@ def batches(ids_M: Sequence[str], text_MD: numpy.ndarray, seed: int = 0) -> list
 
 def _batch(text_MD: numpy.ndarray, order: numpy.ndarray, start: numpy.ndarray, size: int, seed: int) -> Batch:
     random = numpy.random.default_rng([seed, size])
-    draws = max(10, PAIRS // size)
+    draws = max(10, min(MOST, PAIRS // size))
     sums = numpy.zeros(4)
     for _ in range(draws):
         chosen = random.choice(len(start) - 1, size, replace=False)
