@@ -85,8 +85,10 @@ def _batches(path: Path, names: list[str], images: list[str], bodies: bool) -> I
     if path.suffix.lower() == ".parquet":
         with parquet.ParquetFile(path) as file:
             leaves = names if bodies else [_leaf(file, name) if name in images else name for name in names]
-            for batch in file.iter_batches(BATCH if leaves == names and images else 4096, columns=leaves):
-                yield _values(batch, images, bodies)
+            rows = BATCH if leaves == names and images else 4096
+            for group in range(file.num_row_groups):  # all at once, their bytes would be held together
+                for batch in file.iter_batches(rows, row_groups=[group], columns=leaves):
+                    yield _values(batch, images, bodies)
         return
     with pyarrow.memory_map(str(path)) as source:
         reader = _arrow(source)
