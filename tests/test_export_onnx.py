@@ -1,16 +1,21 @@
 """Exported ONNX graphs: the card's own code, without torch, gives the trained backbone's embeddings."""
 
+from shutil import copy
+
 import numpy as np
 import pytest
 import torch
 from test_export import pictures_and_captions, run_card, same, trained
+from test_export_formats import adapter_run, drawn_towers
 from world import BACKBONE
 
 from hnclip import export
+from hnclip.data.tokens import tokenize
+from hnclip.encode import encode_texts
 from hnclip.encoder import Encoder
-from hnclip.models import onnx_check, to_onnx
+from hnclip.models import to_onnx
+from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
-from hnclip.models.onnx_check import check_graphs
 from hnclip.store import read_json
 
 WHOLE = {  # a text tower that reads its padding, as SigLIP's does
@@ -90,26 +95,20 @@ def test_what_stands_after_the_end_token_is_nothing(folder):
 
 
 @pytest.mark.slow
-def test_graphs_of_another_model_are_found_out(folder):
-    other = backbone_from({**BACKBONE, "seed": 9}).eval()
-    with pytest.raises(
-        ValueError, match=r"image.onnx gives other embeddings than torch: they differ by .*at most 0.0001"
-    ):
-        check_graphs(folder[0], other)
+def test_graphs_that_give_other_embeddings_are_found_out_and_not_written(folder, tmp_path, monkeypatch):
+    def anothers(part, backbone):
+        for name in ("image.onnx", "text.onnx"):
+            copy(folder[0] / name, part / name)
 
-
-@pytest.mark.slow
-def test_what_fails_its_check_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(onnx_check, "TOLERANCE", 0.0)
-    with pytest.raises(ValueError, match="nothing was written"):
-        export.main("tiny", tmp_path / "out", "onnx")
-    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(export, "write_graphs", anothers)
+    save_backbone(tmp_path / "other.safetensors", backbone_from({**BACKBONE, "seed": 9}), {})
+    with pytest.raises(ValueError, match="image.onnx gives other embeddings than torch: they differ by .*most 0.0001"):
+        export.main(tmp_path / "other.safetensors", tmp_path / "out", "onnx")
+    assert [path.name for path in tmp_path.iterdir()] == ["other.safetensors"]
 
 
 @pytest.mark.slow
 def test_towers_that_are_taken_as_a_whole(tmp_path, monkeypatch):
-    from hnclip.models.checkpoints import save_backbone
-
     save_backbone(tmp_path / "whole.safetensors", backbone_from(WHOLE), {})
     export.main(tmp_path / "whole.safetensors", tmp_path / "out", "onnx")
     names = run_card(tmp_path / "out", monkeypatch)
@@ -118,6 +117,21 @@ def test_towers_that_are_taken_as_a_whole(tmp_path, monkeypatch):
     assert np.abs(names["embed_texts"](captions) - wanted).max() < 1e-5
     with pytest.raises(ValueError, match="OpenAI's two towers, and this backbone has others: take open_clip or onnx"):
         export.main(tmp_path / "whole.safetensors", tmp_path / "theirs", "transformers")
+
+
+@pytest.mark.slow
+def test_maps_of_cached_embeddings_go_into_the_graphs_of_their_backbone(tmp_path, monkeypatch):
+    cell = adapter_run(tmp_path / "run", drawn_towers((8, 8), 5, ("image", "text")), BACKBONE)
+    export.main(cell, tmp_path / "out", "onnx")
+    names = run_card(tmp_path / "out", monkeypatch)
+    captions = ["a red box", "two dogs " * 20]
+    mapped, plain = (names["embed_texts"](captions), backbone_from(BACKBONE).eval())
+    wanted = Encoder(str(cell)).texts(captions)
+    assert np.abs(mapped - wanted).max() < 1e-5
+    tokens = tokenize(captions, "clip", 248)
+    with torch.no_grad():
+        assert np.abs(encode_texts(plain, tokens, 2).numpy() - wanted).max() > 0.01
+    assert read_json(tmp_path / "out" / "preprocess.json")["embedding"]["scale"] == pytest.approx(50.0)
 
 
 def test_without_the_packages_the_message_says_what_to_install(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import argparse
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from hnclip.command import run
 from hnclip.frameworks.lora import Options as AdapterOptions
 from hnclip.model_card import card, short_card
 from hnclip.model_spec import EXPORTED, backbone_entry
+from hnclip.models.adapted import AdaptedTowers
 from hnclip.models.adapters import adapters_from, write_peft_adapter
 from hnclip.models.backbone import Backbone
 from hnclip.models.cached import CachedTowers
@@ -108,6 +109,8 @@ def main(source: Path | str, out: Path, format: str) -> dict[str, Any]:
         raise ValueError(f"{out} is there already: name a new folder, or remove it")
     found = _run(Path(source)) if _is_run(Path(source)) else _model(str(source))
     format = _layout(found, format)
+    if format == "onnx" and isinstance(found.model, CachedTowers):
+        found = replace(found, model=AdaptedTowers(_model_of(found.entry), found.model).eval())
     told: dict[str, Any] = {}
 
     def write(part: Path) -> None:
@@ -148,7 +151,11 @@ def _run(cell: Path) -> Source:
 
 def _model(name: str) -> Source:
     entry = backbone_entry(name)
-    return Source(name, _named(backbone_from(entry).eval(), entry), entry)
+    return Source(name, _model_of(entry), entry)
+
+
+def _model_of(entry: dict[str, Any]) -> Backbone:
+    return _named(backbone_from(entry).eval(), entry)
 
 
 def _named(backbone: Backbone, entry: dict[str, Any]) -> Backbone:
@@ -160,11 +167,13 @@ def _named(backbone: Backbone, entry: dict[str, Any]) -> Backbone:
 def _layout(found: Source, format: str) -> str:
     """The layout that is written. Raises ValueError where this model has none in this format."""
     if isinstance(found.model, CachedTowers):
-        if format != "adapter":
+        towers = found.entry["kind"] != "embeddings"
+        if format != "adapter" and not (towers and format == "onnx"):
+            take = "adapter or onnx" if towers else "adapter"
             raise ValueError(
-                f"this run mapped cached embeddings and has no towers of its own: take adapter, not {format}"
+                f"this run mapped cached embeddings and has no towers of its own: take {take}, not {format}"
             )
-        return "adapter"
+        return format
     if format in ("adapter", "peft"):
         if found.kind not in ADAPTED:
             what = f"framework {found.kind!r} trains" if found.record else f"{found.name} is no run, and has"

@@ -18,6 +18,7 @@ BACKBONES = {
     "open_clip": "open_clip's `{model}` with weights `{pretrained}`",
     "random": "random weights of seed {seed}",
     "embeddings": "embeddings of the user's own, `{file}`",
+    "joined": "the image model `{image}` and the sentence encoder `{text}` in one CLIP",
 }
 
 

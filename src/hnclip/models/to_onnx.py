@@ -20,12 +20,24 @@ from torch.nn.functional import normalize, pad
 
 from hnclip.architecture import openai_layout
 from hnclip.data.tokenizers import words
+from hnclip.models.adapted import AdaptedTowers
 from hnclip.models.backbone import Backbone
 from hnclip.models.to_transformers import write_processor
 from hnclip.store import write_json
 
 PACKAGES = ("onnx", "onnxruntime", "onnxscript")
 MOST_BYTES = 2**31 - 2**24  # of one ONNX file; larger weights lie beside their graph
+
+
+class Mapped(nn.Module):
+    """A graph whose embeddings go through a map of them."""
+
+    def __init__(self, graph: nn.Module, mapping: nn.Module):
+        super().__init__()
+        self.towers, self.mapping = graph, mapping  # `graph` is a name of the exporter's own
+
+    def forward(self, given):
+        return self.mapping(self.towers(given))
 
 
 class ImageGraph(nn.Module):
@@ -78,13 +90,16 @@ def check_packages() -> None:
 
 def write_graphs(folder: Path, backbone: Backbone) -> None:
     """Write image.onnx and text.onnx of a backbone on the CPU in fp32."""
+    image = ImageGraph(backbone)
     text = (TextGraph if openai_layout(backbone.architecture) else WholeTextGraph)(backbone)
+    if isinstance(backbone, AdaptedTowers):
+        image, text = Mapped(image, backbone.maps.image_map), Mapped(text, backbone.maps.text_map)
     rows = torch.export.Dim("N", min=1, max=2**16)
     tokens = torch.export.Dim("T", min=2, max=backbone.context)
     size = backbone.preprocess.size
     pixels, ids = torch.rand(2, 3, size, size), _some_ids(backbone)
     with _quiet():
-        _write(folder / "image.onnx", ImageGraph(backbone), pixels, "pixel_values", "image_embeds", {0: rows})
+        _write(folder / "image.onnx", image, pixels, "pixel_values", "image_embeds", {0: rows})
         _write(folder / "text.onnx", text, ids, "input_ids", "text_embeds", {0: rows, 1: tokens})
 
 
@@ -102,7 +117,7 @@ def _write(path: Path, graph: nn.Module, given: torch.Tensor, takes: str, gives:
         path,
         input_names=[takes],
         output_names=[gives],
-        dynamic_shapes={takes: dynamic},
+        dynamic_shapes=(dynamic,),
         external_data=size > MOST_BYTES,
         dynamo=True,
         verbose=False,
