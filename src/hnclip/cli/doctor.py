@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from hnclip.cli.output import Json, print_json, say
+from hnclip.cli.source import Layout, Txt, given
 
 EXAMPLES = (
     "Examples:\n\n[bold]hnclip doctor captions.csv --images photos --model ViT-B-16-quickgelu:openai[/bold]\n\n"
@@ -33,6 +34,8 @@ def doctor(
     id_column: Annotated[str | None, typer.Option(help="The column that names an image, if not by its file.")] = None,
     split_column: Annotated[str | None, typer.Option(help="The column of the split.")] = None,
     split: Annotated[str | None, typer.Option(help="Look at this split alone.")] = None,
+    layout: Layout = None,
+    txt: Txt = None,
     sample: Annotated[int, typer.Option(help="Captions to embed at most, drawn by chance; 0 for all.")] = 5000,
     html: Annotated[Path, typer.Option(help="The page to write.")] = Path("doctor.html"),
     no_html: Annotated[bool, typer.Option("--no-html", help="Write no page.")] = False,
@@ -54,6 +57,7 @@ def doctor(
         id_column=id_column,
         url_column=url_column,
         split_column=split_column,
+        **given(layout=layout, txt=txt),
     )
     asked = Asked(source, split=split, model=model, text_model=text_model, sample=sample)
     with TemporaryDirectory(prefix="hnclip-doctor-") as unpacked, progress() as told:

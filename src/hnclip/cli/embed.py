@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hnclip.cli.output import Json, print_json, say
+from hnclip.cli.source import Layout, Txt, UrlColumn, given
 
 EXAMPLES = """Examples:
 [bold]hnclip embed tiny captions.jsonl --images pictures --to embeddings.parquet[/bold]
@@ -21,6 +22,9 @@ def embed(
     caption_column: Annotated[str | None, typer.Option(help="The column with the caption.")] = None,
     id_column: Annotated[str | None, typer.Option(help="The column with the image's id; its path by default.")] = None,
     split_column: Annotated[str | None, typer.Option(help="A column with the split, to keep it.")] = None,
+    layout: Layout = None,
+    url_column: UrlColumn = None,
+    txt: Txt = None,
     batch: Annotated[int, typer.Option(min=1, help="Rows embedded at once.")] = 32,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: Json = False,
@@ -37,6 +41,7 @@ def embed(
 
     columns = dict(image_column=image_column, caption_column=caption_column)
     columns |= dict(id_column=id_column, split_column=split_column)
+    columns |= given(layout=layout, url_column=url_column, txt=txt)
     found = embed_own(model, Source(captions, images=str(images) if images else None, **columns), to, batch)
     if as_json:
         print_json({"file": str(to), "model": model, **vars(found)})

@@ -9,7 +9,7 @@ import typer
 
 from hnclip.cli.output import Json, print_json, say
 from hnclip.cli.results import parse_ks, recall_records, show_recalls
-from hnclip.cli.source import CaptionColumn, FamilyColumn, IdColumn, ImageColumn, Layout, given
+from hnclip.cli.source import CaptionColumn, FamilyColumn, IdColumn, ImageColumn, Layout, Txt, UrlColumn, given
 
 EXAMPLES = """Examples:
 [bold]hnclip evaluate RUN[/bold]  what it scored on its own test splits
@@ -41,6 +41,8 @@ def evaluate(
     caption_column: CaptionColumn = None,
     id_column: IdColumn = None,
     family_column: FamilyColumn = None,
+    url_column: UrlColumn = None,
+    txt: Txt = None,
     ks: Annotated[str, typer.Option(help="The K of R@K.")] = "1,5,10",
     out: Annotated[Path | None, typer.Option(help="The file of ranks to write, .parquet.")] = None,
     as_json: Json = False,
@@ -74,6 +76,8 @@ def evaluate(
         caption_column=caption_column,
         id_column=id_column,
         family_column=family_column,
+        url_column=url_column,
+        txt=txt,
         split_column=split_column,
     )
     _evaluate(model, options, called, split, place, wanted, as_json)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hnclip.cli.output import say
-from hnclip.cli.source import CaptionColumn, FamilyColumn, IdColumn, ImageColumn, Layout, given
+from hnclip.cli.source import CaptionColumn, FamilyColumn, IdColumn, ImageColumn, Layout, Txt, UrlColumn, given
 
 EXAMPLES = """Examples:
 [bold]hnclip init my_images[/bold]  asks, and finds the captions in the folder
@@ -49,6 +49,8 @@ def init(
     caption_column: CaptionColumn = None,
     id_column: IdColumn = None,
     family_column: FamilyColumn = None,
+    url_column: UrlColumn = None,
+    txt: Txt = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: take what is found and the defaults.")] = False,
 ) -> None:
     """Write a study for your images and captions.
@@ -78,6 +80,8 @@ def init(
                 caption_column=caption_column,
                 id_column=id_column,
                 family_column=family_column,
+                url_column=url_column,
+                txt=txt,
             )
             benchmark, told = of_captions(captions or _find(folder, ask), images, columns, folder, split)
         for line in told:

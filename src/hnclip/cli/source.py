@@ -11,6 +11,10 @@ IdColumn = Annotated[str | None, typer.Option(help="A column that names an image
 FamilyColumn = Annotated[
     str | None, typer.Option(help="A column of images that belong together, as shots of one thing.")
 ]
+UrlColumn = Annotated[
+    str | None, typer.Option(help="The column with the URLs of images that were downloaded into --images.")
+]
+Txt = Annotated[str | None, typer.Option(help="A .txt beside an image: whole, one caption, or lines, one a line.")]
 
 
 def given(**options: Any) -> dict[str, Any]:
