@@ -1,6 +1,8 @@
 """open_clip's own training loop with the boosted loss: theirs at γ = 0, our towers and our loss above it."""
 
 import copy
+import json
+import re
 import subprocess
 import sys
 from argparse import Namespace
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from PIL import Image
 from world import BACKBONE, random_captions
 
 from hnclip import BoostedClipLoss
@@ -124,3 +127,24 @@ def test_the_example_runs(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Train Epoch: 0") == 4 and "Contrastive_loss" in done.stderr
+
+
+def test_open_clips_whole_program_takes_it_as_the_docs_say(tmp_path):
+    page = (EXAMPLES.parent / "docs" / "drop_in.md").read_text(encoding="utf-8")
+    change = next(code for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "program.create_loss" in code)
+    (tmp_path / "models").mkdir()
+    vision, text = BACKBONE["architecture"]["vision_cfg"], {**BACKBONE["architecture"]["text_cfg"], "layers": 1}
+    architecture = {"embed_dim": 8, "vision_cfg": vision, "text_cfg": text}
+    (tmp_path / "models" / "small-clip.json").write_text(json.dumps(architecture))
+    lines = ["filepath\ttitle"]
+    for colour in ("red", "green", "blue", "white"):
+        Image.new("RGB", (20, 16), colour).save(tmp_path / f"{colour}.png")
+        lines.append(f"{tmp_path / colour}.png\ta {colour} square")
+    (tmp_path / "captions.csv").write_text("\n".join(lines))
+    options = "--train-data captions.csv --dataset-type csv --model small-clip --batch-size 2 --epochs 1 --workers 0"
+    options = [*options.split(), *"--device cpu --precision fp32 --warmup 1 --accum-freq 2".split()]
+    made = "made = create_loss\nprogram.create_loss = lambda args: print(type(made(args)).__name__) or made(args)\n"
+    code = f"{change}\n{made}import open_clip\nopen_clip.add_model_config('models')\nprogram.main({options})\n"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("BoostedClipLoss\n") and "Train Epoch: 0 [4/4 (100%)]" in done.stderr
