@@ -86,6 +86,8 @@ def diagnose(
     or a model cannot be had.
     """
     entry = backbone_entry(asked.model)
+    if "tokenizer" not in entry:
+        raise ValueError(f"{asked.model} maps embeddings and reads no captions; name the model they came from")
     captions = reading.read(asked.source, unpack_to, asked.split)
     told("looking for duplicates", 0, 1)
     repeats = find_repeats(captions.ids_N, captions.captions_N)

@@ -15,8 +15,8 @@ def loud(found: Diagnosis) -> list[str]:
     return [
         "`tiny` is a toy: a model of 3.5 million parameters that knows drawn scenes and nothing else. What is "
         f"said below of {' and of '.join(what)} is what it sees, not what your model would, and the verdict does not "
-        "rest on it. Lengths and duplicates hold. Name the model that you train with --model"
-        + (", or an encoder of sentences with --text-model." if cosines else ".")
+        "rest on it. Lengths and duplicates hold. Name the model that you train with `--model`"
+        + (", or an encoder of sentences with `--text-model`." if cosines else ".")
     ]
 
 

@@ -117,18 +117,18 @@ def _boost(kind: str, alike: Alike | None) -> str:
             "but drawn scenes, cannot stand in for it."
         )
     batch = of_size(alike, 16)
+    of = "" if alike.own_scale else " (released CLIP models' own)"
     added = (
-        f"With γ = {GAMMA:g} at s = {alike.scale:.0f} the boost adds {constant(batch, alike.scale):.0f} logits to "
+        f"With γ = {GAMMA:g} at s = {alike.scale:.0f}{of} the boost adds {constant(batch, alike.scale):.0f} logits to "
         f"every negative alike, as a constant margin does, and {adaptive(batch, alike.scale):.1f} more to the hardest "
         f"of {batch.batch}"
     )
     if kind == "few":
         return f"With fewer than {FEW_IMAGES} images any difference between two losses is chance."
     if kind == "short":
-        return (
-            "The boost was made for, and tried on, captions of fifty words and more; of captions as short as these "
-            "no study of ours says anything."
-        )
+        tried = "was made for, and tried on, captions of fifty words and more; of captions as short as these no study"
+        start = "The boost" if alike.toy else f"{added}; it"
+        return f"{start} {tried} of ours says anything."
     if kind == "flat":
         return (
             f"{added}: to this model all captions are about equally far apart, so that nothing is left but the margin."
@@ -149,7 +149,7 @@ def _todo(kind: str, suggestion: Suggestion) -> str:
     margin = f" ({suggestion.margin:.2f}, γ = {GAMMA:g} times the mean cosine{by})" if suggestion.margin else ""
     tune = f"Tune the temperature of plain InfoNCE first (s = {scales}, and learned)"
     if kind == "toy":
-        return f"{tune}, and run this again with --model, or --text-model, before you judge a boost."
+        return f"{tune}, and run this again with `--model`, or `--text-model`, before you judge a boost."
     if kind == "short":
         return f"{tune} and leave the boost out, or try it only beside a margin of the same size."
     if kind in ("flat", "apart"):
