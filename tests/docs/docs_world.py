@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 COPIED = ["Snakefile", "Makefile", "pyproject.toml", "rules", "workflow", "profiles", "envs"]
 LINKED = ["benchmarks", "docs", "tests", "src", "examples"]
 PICTURES, FAMILY = 60, 4
+SMALL = {"recipe": {"epochs": 1, "batch": 8}, "report": {"bootstrap": 50}, "allow_mixed_commits": True}
 
 
 def shrunk() -> dict:
@@ -100,7 +101,7 @@ class World:
                 (folder / name).symlink_to(ROOT / name)
         (folder / "config.yaml").write_text(yaml.safe_dump(shrunk(), sort_keys=False), encoding="utf-8")
         (folder / "data").mkdir()
-        (folder / "small.yaml").write_text("recipe: {epochs: 1, batch: 8}\nreport: {bootstrap: 50}\n", encoding="utf-8")
+        (folder / "small.yaml").write_text(yaml.safe_dump(SMALL), encoding="utf-8")
         tuned = next(block for block in blocks(ROOT / "docs" / "choosing.md") if "plain-tuned" in block.text)
         (folder / "tuned.yaml").write_text(tuned.text, encoding="utf-8")
         write_person(folder)
