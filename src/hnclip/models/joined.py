@@ -18,10 +18,10 @@ from hnclip.models.backbone import Preprocess
 from hnclip.models.sentence_encoder import load_sentence_encoder
 from hnclip.models.state_file import load_strictly, read_state
 from hnclip.models.whole_towers import WholeTowers, build_whole
+from hnclip.models.zero_shot_head import zero_shot_head
 from hnclip.text_encoder import encoder_folder
 
 MEAN = STD = (0.5, 0.5, 0.5)  # timm's of this model, which was trained so
-RIDGE = 1.0  # beside the Gram matrix of unit vectors of 1,000 names in 384 numbers, whose mean eigenvalue is 2
 NAME_CONTEXT = 64
 
 
@@ -42,21 +42,6 @@ def load_joined(entry: dict[str, Any]) -> WholeTowers:
         projection.weight.copy_(weight_DF)
         projection.bias.copy_(bias_D)
     return backbone
-
-
-def zero_shot_head(
-    weight_CF: torch.Tensor, bias_C: torch.Tensor, names_CD: torch.Tensor, ridge: float = RIDGE
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weight [D, F] and bias [D] of the linear map from features to the space of texts.
-
-    With logits l = W f + b, centred over classes, and the names' unit embeddings T, centred too, the embedding e is
-    the least of |T e - l|^2 + ridge |e|^2: (T'T + ridge)^-1 T'l, which is linear in f.
-    """
-    names_CD, weight_CF, bias_C = (value.double() for value in (names_CD, weight_CF, bias_C))
-    names_CD = names_CD - names_CD.mean(0)
-    gram_DD = names_CD.T @ names_CD + ridge * torch.eye(names_CD.shape[1], dtype=torch.float64)
-    onto_DC = torch.linalg.solve(gram_DD, names_CD.T)
-    return (onto_DC @ (weight_CF - weight_CF.mean(0))).float(), (onto_DC @ (bias_C - bias_C.mean())).float()
 
 
 def class_names(folder: Path) -> torch.Tensor:
