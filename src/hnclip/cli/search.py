@@ -41,7 +41,7 @@ def search(
     asked = opened.texts(texts) + [opened.image(path) for path in image or []]
     for one in asked:
         if one.cut:
-            say(f"longer than the model reads, so its end is not looked for: {one.words}")
+            say(f"longer than the model reads, so its end is not looked for: {_short(one.words)}")
     found = [(one, opened.search(one, top)) for one in asked]
     if show and html is None:
         html = index / "search.html"
@@ -88,6 +88,10 @@ def _record(opened: Any, found: list) -> dict[str, Any]:
     }
 
 
+def _short(words: str, most: int = 100) -> str:
+    return words if len(words) <= most else f"{words[:most].rstrip()} …"
+
+
 def _show(query: Any, hits: list) -> None:
     from rich.text import Text
 
@@ -96,5 +100,5 @@ def _show(query: Any, hits: list) -> None:
         (str(hit.rank), f"{hit.cosine:.3f}", hit.path.removeprefix(here) + ("  (missing)" if hit.missing else ""))
         for hit in hits
     ]
-    console().print(Text(query.words, "bold"), soft_wrap=True)
+    console().print(Text(_short(query.words), "bold"), soft_wrap=True)
     console().print(table("", ("rank", "cosine", "image"), rows, ("rank", "cosine")))
