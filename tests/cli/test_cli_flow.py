@@ -93,10 +93,9 @@ def test_a_model_that_is_no_run_is_ranked_as_the_workflow_ranks_it(place):
 
 def test_one_cell_of_no_grid_is_trained_with_what_it_needs_alone(place):
     hnclip(place, "init", "my données", "--split", "60/20/20", "--name", "own", "--seeds", "1", "--yes")
-    text = (place / "my données/study.yaml").read_text().replace("epochs: 8", "epochs: 1")
-    (place / "my données/study.yaml").write_text(text)
     assert "choose by --loss" in hnclip(place, "train", "my données", status=1).stderr
-    done = hnclip(place, "train", "my données", "--loss", "margin", "--seed", "7")
+    overlay = ("--overlay", "my données/smaller.yaml")
+    done = hnclip(place, "train", "my données", "--loss", "margin", "--seed", "7", *overlay)
     assert "No grid of the study has this cell" in done.stderr and "R@1" in done.stdout
     (run,) = (place / "my données/results/own/runs").rglob("run.json")
     assert run.parent.parts[-3:] == ("margin", "f100", "s7")
@@ -107,7 +106,17 @@ def test_a_run_that_is_interrupted_ends_with_75_and_goes_on(place):
     hnclip(place, "init", "my données", "--split", "60/20/20", "--name", "own", "--seeds", "1", "--yes")
     smaller = SMALLER | {"recipe": {"epochs": 400, "batch": 8}}
     (place / "my données/smaller.yaml").write_text(yaml.safe_dump(smaller))
-    line = [sys.executable, "-m", "hnclip", "train", "my données", "--loss", "hn"]
+    line = [
+        sys.executable,
+        "-m",
+        "hnclip",
+        "train",
+        "my données",
+        "--loss",
+        "hn",
+        "--overlay",
+        "my données/smaller.yaml",
+    ]
     with subprocess.Popen(line, cwd=place, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         log = place / "my données/logs/train/own/tiny/own/longclip/hn/f100/s1.log"
         for _ in range(6000):

@@ -43,7 +43,7 @@ def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys):
     )
     found, _ = followed(RUN + FAILURE, status=1)
     assert found.failed == {"Preparing benchmark own": "logs/prepare/own log.log"}
-    assert ended(found, tmp_path, "hnclip run x") == 1
+    assert ended(found, tmp_path, "hnclip run x", "hnclip run x --unlock") == 1
     said = capsys.readouterr().err
     assert "error: no image" in said and "line 29" in said and "line 3\n" not in said
 
@@ -52,24 +52,24 @@ def test_a_training_that_stopped_goes_on(tmp_path, capsys):
     (tmp_path / "logs/prepare").mkdir(parents=True)
     (tmp_path / "logs/prepare/own log.log").write_text("stopped after optimiser step 7: SIGTERM\n")
     found, _ = followed(RUN + FAILURE, status=1)
-    assert ended(found, tmp_path, "hnclip run x") == 75
+    assert ended(found, tmp_path, "hnclip run x", "hnclip run x --unlock") == 75
     assert "`hnclip run x` goes on" in capsys.readouterr().err
 
 
 def test_a_lock_is_explained_with_what_removes_it(tmp_path, capsys):
     found, _ = followed("LockException:\nError: Directory cannot be locked.\n", status=1)
-    assert ended(found, tmp_path, "hnclip run x") == 1
+    assert ended(found, tmp_path, "hnclip run x", "hnclip run x --unlock") == 1
     assert "`hnclip run x --unlock`" in capsys.readouterr().err
 
 
 def test_a_fault_of_no_job_shows_what_snakemake_said(tmp_path, capsys):
     found, _ = followed("WorkflowError in file rules/x.smk:\nno such thing\n", status=1)
-    assert ended(found, tmp_path, "hnclip run x") == 1
+    assert ended(found, tmp_path, "hnclip run x", "hnclip run x --unlock") == 1
     assert "no such thing" in capsys.readouterr().err
 
 
 def test_success_says_nothing(tmp_path, capsys):
-    assert ended(followed(RUN)[0], tmp_path, "x") == 0
+    assert ended(followed(RUN)[0], tmp_path, "x", "y") == 0
     assert capsys.readouterr().err == ""
 
 

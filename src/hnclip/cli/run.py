@@ -1,6 +1,7 @@
 """`hnclip run`: a whole study, from captions to its report."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +42,7 @@ def run(
 
     files = project.overlays(studies)
     folder = project.home(files)
-    again = "hnclip run " + " ".join(studies)
+    again = shlex.join(["hnclip", "run", *studies])
     if unlock:
         found = work(command(files, folder, "--unlock", cores="1"), verbose)
         say("The lock is removed." if found.status == 0 else "\n".join(found.tail))
@@ -51,7 +52,7 @@ def run(
         _would_run(files, folder, again)
         return
     found = work(command(files, folder, "--quiet", "host", "reason", cores=str(cores or "all")), verbose)
-    status = ended(found, folder, again)
+    status = ended(found, folder, again, f"{again} --unlock")
     if status:
         raise typer.Exit(status)
     _results(files, folder, config, nothing=not found.total)
@@ -63,7 +64,7 @@ def _would_run(files: list[Path], folder: Path, again: str) -> None:
     from hnclip.run_workflow import command, follow, planned
 
     found = follow(command(files, folder, "--dry-run", "--quiet", "host", "reason"), lambda said, found: None)
-    status = ended(found, folder, again)
+    status = ended(found, folder, again, f"{again} --unlock")
     if status:
         raise typer.Exit(status)
     plan = planned(found)

@@ -1,6 +1,7 @@
 """`hnclip train`: one cell by hand, with what it needs and nothing else."""
 
 import os
+import shlex
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -29,6 +30,7 @@ def train(
     loss: Annotated[str | None, typer.Option(help="Its loss.")] = None,
     fraction: Annotated[int | None, typer.Option(help="Per cent of the training images.")] = None,
     seed: Annotated[int | None, typer.Option(help="Its seed.")] = None,
+    overlay: Annotated[list[str] | None, typer.Option(help="A file laid over the study; may be given again.")] = None,
     cores: Annotated[int | None, typer.Option(min=1, help="CPU cores to use; all by default.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Snakemake's own messages instead.")] = False,
     as_json: Json = False,
@@ -42,20 +44,21 @@ def train(
     from hnclip import one_cell, project
     from hnclip.cell import run_folder
 
-    files = project.overlays([study])
+    files = project.overlays([study, *(overlay or [])])
     folder = project.home(files)
     config = project.read(files, folder)
     axes = dict(backbone=backbone, train=train, framework=framework, loss=loss, fraction=fraction, seed=seed)
     if cell and any(value is not None for value in axes.values()):
         raise typer.BadParameter("give the cell, or its parts by options, not both")
     wanted = one_cell.parse(cell, config) if cell else one_cell.chosen(config, **axes)
-    status = _train(files, folder, wanted, config, cores, verbose, f"hnclip train {study} {wanted}")
+    again = ["hnclip", "train", study, str(wanted), *(f"--overlay={path}" for path in overlay or [])]
+    status = _train(files, folder, wanted, config, cores, verbose, again)
     if status:
         raise typer.Exit(status)
     _tell(Path(os.path.relpath(folder / run_folder(config, wanted))), as_json)
 
 
-def _train(files, folder: Path, wanted, config: dict, cores: int | None, verbose: bool, again: str) -> int:
+def _train(files, folder: Path, wanted, config: dict, cores: int | None, verbose: bool, again: list[str]) -> int:
     """Let Snakemake make the cell's files; the exit status."""
     import yaml
 
@@ -76,7 +79,7 @@ def _train(files, folder: Path, wanted, config: dict, cores: int | None, verbose
         found = work(line, verbose)
     if not found.status and not found.total:
         say("It is trained already, and nothing that it depends on has changed.")
-    return ended(found, folder, again)
+    return ended(found, folder, shlex.join(again), shlex.join(["hnclip", "run", again[2], "--unlock"]))
 
 
 def _tell(run: Path, as_json: bool) -> None:
@@ -92,6 +95,7 @@ def _tell(run: Path, as_json: bool) -> None:
     if rows:
         show_recalls(rows, "Recall in percent [95 % interval over families of images, of these weights]")
     typer.echo(f"The run: {run}")
+    run = shlex.quote(str(run))
     typer.echo("Next, for example:")
     typer.echo(f"  hnclip evaluate {run} OTHER_CAPTIONS --images DIR")
     typer.echo(f"  hnclip index {run} IMAGES")

@@ -44,8 +44,11 @@ def _bar() -> Iterator:
         yield lambda found: progress.update(task, completed=found.done, total=found.total or None)
 
 
-def ended(found: "Followed", folder: Path, again: str) -> int:
-    """Say why Snakemake failed; the exit status of the command. `again` is how it is run another time."""
+def ended(found: "Followed", folder: Path, again: str, unlock: str) -> int:
+    """Say why Snakemake failed; the exit status of the command.
+
+    `again` is how it is run another time, `unlock` what removes a lock.
+    """
     from hnclip.run_workflow import last_lines
 
     if found.status == 0:
@@ -53,7 +56,7 @@ def ended(found: "Followed", folder: Path, again: str) -> int:
     if found.locked:
         say(
             f"error: {folder / '.snakemake'} is locked: another run may be at work there. If none is, one was stopped "
-            f"hard (kill -9, a power cut): run `{again} --unlock` once, then `{again}` as before"
+            f"hard (kill -9, a power cut): run `{unlock}` once, then `{again}` as before"
         )
         return 1
     stopped = bool(found.failed)
