@@ -20,6 +20,7 @@ PLANNED = [
     "--configfile workflow/studies/captions.yaml",
     "--configfile workflow/studies/gamma.yaml",
     "--configfile workflow/studies/stamps.yaml",
+    "--configfile workflow/studies/stamps_pretrained.yaml",
     "--resources gpu=4",
     "--until fetch fetch_weights",
     "starter",
@@ -132,7 +133,6 @@ SCRIPTS = {
 }
 
 # Studies of a person's own, with one seed, one epoch and few resamples (small.yaml lies in the small world).
-MAPS = "quick/results/quick/runs/embedded/quick/adapter/hn/f100/s42"
 RUNS = "my_study/results/my_study/runs/tiny/my_study/longclip"
 SMALLER |= {
     "hnclip init my_study --captions captions.csv --images photos": (
@@ -145,10 +145,13 @@ SMALLER |= {
     "hnclip init quick --embeddings embeddings.parquet": "hnclip init quick --embeddings embeddings.parquet --seeds 42",
     "hnclip run quick": "hnclip run quick small.yaml",
     "hnclip run quick tuned.yaml": "hnclip run quick tuned.yaml small.yaml --dry-run",
-    "hnclip export RUN OUT --to adapter": f"hnclip export {MAPS} maps --to adapter",
-    "hnclip doctor captions.csv --images photos --model ViT-B-16-quickgelu:openai": (
-        "hnclip doctor captions.csv --images photos --model tiny"
-    ),
+}
+
+# A run's index in place of a reader's own; what is not in the small world is looked for under another name.
+SMALLER |= {
+    "hnclip index tiny photos": "hnclip index tiny photos --to tiny.index",
+    "hnclip search photos.index --image photos/dog.jpg --top 5": "hnclip search photos.index --image query.png --top 5",
+    "hnclip index --to photos.index --remove photos/old": "hnclip index --to photos.index --remove photos/00-3.png",
 }
 
 # What has to be run before a command that begins so.
@@ -160,11 +163,11 @@ FIRST = {
     "hnclip init quick": "hnclip embed tiny captions.csv --images photos --to embeddings.parquet",
     "hnclip run quick": "hnclip init quick --embeddings embeddings.parquet",
     "hnclip compare quick": "hnclip run quick",
-    "hnclip export RUN OUT --to adapter": "hnclip run quick",
     "hnclip run my_study": "hnclip init my_study --captions captions.csv --images photos",
     f"hnclip compare {RUNS}": "hnclip run my_study",
     f"hnclip index {RUNS}": "hnclip run my_study",
     f"hnclip export {RUNS}": "hnclip run my_study",
+    "hnclip index --to photos.index": f"hnclip index {RUNS}/hn/f100/s42 photos",
     "hnclip search photos.index": f"hnclip index {RUNS}/hn/f100/s42 photos",
 }
 
