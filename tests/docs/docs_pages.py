@@ -85,8 +85,8 @@ def inline(page: Path) -> list[Command]:
 
 
 def is_name(line: str) -> bool:
-    """Whether this only names a command or a module: `hnclip doctor`, `python -m hnclip.plan`."""
-    return bool(re.fullmatch(r"hnclip [a-z]+|python -m [\w.]+", line))
+    """Whether this only names a command, its option or a module: `hnclip search --model`, `python -m hnclip.plan`."""
+    return bool(re.fullmatch(r"hnclip [a-z]+( --[a-z-]+)?|python -m [\w.]+", line))
 
 
 def named(page: Path) -> list[str]:

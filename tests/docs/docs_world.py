@@ -62,6 +62,7 @@ def write_person(folder: Path) -> None:
         if number < 3:
             picture.rotate(90).save(folder / "more_photos" / f"new-{name}")
     rows[0][1].save(folder / "query.png")
+    (folder / "queries.txt").write_text("a red star\nthree shapes on a white ground\n", encoding="utf-8")
     with (folder / "captions.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["image", "caption"])

@@ -40,6 +40,11 @@ def has_tests(text: str) -> bool:
     return text in TESTED or script(text) in SCRIPTS
 
 
+def options_of(name: str) -> set[str]:
+    """What a command of `hnclip` may be given."""
+    return {word for option in NAMES[name].params for word in [*option.opts, *option.secondary_opts]}
+
+
 def source_of(text: str) -> Path | None:
     """The Python file that a `python ...` command runs."""
     if found := re.match(r"python ([\w/]+\.py)", text):
@@ -94,7 +99,7 @@ def test_every_option_is_one_of_its_command():
         options = set(re.findall(r"(?<= )--[a-z][a-z-]*", command.text.split(" | ")[0]))
         name = re.match(r"hnclip ([\w-]+)", command.text)
         if name and name[1] in NAMES:
-            known = {word for option in NAMES[name[1]].params for word in [*option.opts, *option.secondary_opts]}
+            known = options_of(name[1])
         elif path := source_of(command.text):
             options -= set(
                 re.findall(r"--[a-z][a-z-]*", command.text.split(" -m ")[0]) if " -m " in command.text else ()
@@ -113,6 +118,7 @@ def test_what_is_named_is_there():
             program, *words = line.split()
             if program == "hnclip":
                 assert words[0] in NAMES, f"{page.name}: {line}"
+                assert set(words[1:]) <= options_of(words[0]), f"{page.name}: {line}"
             else:
                 assert source_of(line).is_file(), f"{page.name}: {line}"
 
