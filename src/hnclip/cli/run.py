@@ -28,6 +28,7 @@ def run(
     unlock: Annotated[
         bool, typer.Option("--unlock", help="Remove the lock that a hard stop left (kill -9, a power cut).")
     ] = False,
+    data: Annotated[bool, typer.Option("--data", help="Check and prepare the data, and train nothing.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Snakemake's own messages instead.")] = False,
 ) -> None:
     """A whole study: prepare the data, train every cell, write tables, figures and the report.
@@ -48,22 +49,43 @@ def run(
         say("The lock is removed." if found.status == 0 else "\n".join(found.tail))
         raise typer.Exit(int(found.status != 0))
     config = project.read(files, folder)
+    targets = _manifests(config) if data else ()
     if dry_run:
-        _would_run(files, folder, again)
+        _would_run(files, folder, again, targets)
         return
-    found = work(command(files, folder, "--quiet", "host", "reason", cores=str(cores or "all")), verbose)
+    line = command(files, folder, "--quiet", "host", "reason", targets=targets, cores=str(cores or "all"))
+    found = work(line, verbose)
     status = ended(found, folder, again, f"{again} --unlock")
     if status:
         raise typer.Exit(status)
-    _results(files, folder, config, nothing=not found.total)
+    if data:
+        _say_prepared(folder, targets)
+    else:
+        _results(files, folder, config, nothing=not found.total)
 
 
-def _would_run(files: list[Path], folder: Path, again: str) -> None:
+def _manifests(config: dict) -> tuple[str, ...]:
+    """The files that preparing the study's data ends with."""
+    from hnclip.cell import all_splits, manifest_path
+    from hnclip.study import narrow
+
+    used = narrow(config)["benchmarks"]
+    return tuple(manifest_path(name, split) for name, entry in used.items() for split in all_splits(entry))
+
+
+def _say_prepared(folder: Path, manifests: tuple[str, ...]) -> None:
+    typer.echo("The data is checked and prepared:")
+    for name in manifests:
+        typer.echo(f"  {os.path.relpath(folder / name)}")
+
+
+def _would_run(files: list[Path], folder: Path, again: str, targets: tuple[str, ...]) -> None:
     """The jobs of a dry run in plain words."""
     from hnclip.cli.workflow import ended
     from hnclip.run_workflow import command, follow, planned
 
-    found = follow(command(files, folder, "--dry-run", "--quiet", "host", "reason"), lambda said, found: None)
+    line = command(files, folder, "--dry-run", "--quiet", "host", "reason", targets=targets)
+    found = follow(line, lambda said, found: None)
     status = ended(found, folder, again, f"{again} --unlock")
     if status:
         raise typer.Exit(status)
