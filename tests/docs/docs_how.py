@@ -34,6 +34,7 @@ SMALLER = {
     "snakemake results/downloads/docci/fetched.json": (
         "snakemake -n results/downloads/docci/fetched.json --configfile workflow/studies/paper.yaml"
     ),
+    "python benchmarks/search.py": "python benchmarks/search.py --vectors 2000 --width 32 --queries 20",
     "python benchmarks/step_parts.py": "python benchmarks/step_parts.py --pairs 2 --batch 2",
     "python -m hnclip.plan STUDY.yaml": "python -m hnclip.plan workflow/studies/smoke.yaml",
     "python -m hnclip.plan workflow/studies/paper.yaml [OVERLAY.yaml ...]": (

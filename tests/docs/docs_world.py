@@ -20,7 +20,7 @@ from hnclip.data.scene import draw, near_twin, random_scene
 from hnclip.data.scene_words import dense_sentences
 
 ROOT = Path(__file__).parents[2]
-COPIED = ["Snakefile", "Makefile", "pyproject.toml", "rules", "workflow", "profiles", "envs"]
+COPIED = ["Snakefile", "Makefile", "pyproject.toml", "mkdocs.yml", "rules", "workflow", "profiles", "envs"]
 LINKED = ["benchmarks", "docs", "tests", "src", "examples"]
 PICTURES, FAMILY = 60, 4
 SMALL = {"recipe": {"epochs": 1, "batch": 8}, "report": {"bootstrap": 50}, "allow_mixed_commits": True}
