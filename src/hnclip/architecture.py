@@ -40,7 +40,10 @@ def model_config(model: str) -> dict[str, Any]:
 
 
 def exported(folder: Path) -> dict[str, Any]:
-    """`model_cfg` and `preprocess_cfg` of a folder in open_clip's own layout. Raises ValueError saying what lacks."""
+    """`model_cfg` and `preprocess_cfg` of a folder in open_clip's own layout. Raises ValueError saying what lacks.
+
+    The configuration of a text tower of transformers comes with it, as `hf_config`, where it lies in the folder.
+    """
     path = Path(folder) / EXPORTED
     if not path.is_file():
         raise ValueError(f"{folder} is no model exported for open_clip: it has no {EXPORTED}")
@@ -50,6 +53,9 @@ def exported(folder: Path) -> dict[str, Any]:
         beside = Path(folder) / "config.json"
         if "hf_model_name" in words and words.get("hf_model_pretrained") is False and beside.is_file():
             words["hf_config"] = json.loads(beside.read_text(encoding="utf-8"))  # as `hnclip export` writes it
+        words, beside = found["model_cfg"]["text_cfg"], path.with_name("config.json")
+        if "hf_model_name" in words and beside.is_file():
+            words["hf_config"] = json.loads(beside.read_text(encoding="utf-8"))
         return {"model_cfg": found["model_cfg"], "preprocess_cfg": found.get("preprocess_cfg", {})}
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is no configuration of an open_clip model ({error!r})") from None

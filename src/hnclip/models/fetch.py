@@ -8,8 +8,10 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
+from hnclip.architecture import model_config
 from hnclip.claim import claimed
 from hnclip.command import run
+from hnclip.data.tokenizers import words
 from hnclip.models.load import BackboneEntry
 from hnclip.models.longclip import weights_file
 from hnclip.models.openclip import open_clip
@@ -29,12 +31,23 @@ def fetch(entry: dict[str, Any], record: Path) -> None:
         named, path = options.weights, weights_file(options.weights)
     elif options.kind == "open_clip":
         named, path = options.pretrained, _tagged(options.model, options.pretrained)
+        _beside(options)
     else:
         raise ValueError(f"a backbone of kind {options.kind!r} has no published weights; known: open_clip, longclip")
     with path.open("rb") as file:
         sha256 = file_digest(file, "sha256").hexdigest()
     print(f"{named}: {path}", flush=True)
     write_json(record, {"weights": named, "file": str(path), "bytes": path.stat().st_size, "sha256": sha256})
+
+
+def _beside(options: BackboneEntry) -> None:
+    """What else jobs will look for in the hub's cache: a tokenizer, the configuration of a text tower."""
+    words(options.tokenizer, options.context)
+    name = model_config(options.model)["text_cfg"].get("hf_model_name")
+    if name:
+        from transformers import AutoConfig
+
+        AutoConfig.from_pretrained(name)
 
 
 def _tagged(model: str, tag: str) -> Path:
