@@ -174,4 +174,11 @@ FIRST = {
 }
 
 # What a command says, where its status alone says little.
-SAYS = {"make demo": "results/scenes/report.html", "hnclip run quick": "results/quick/tables"}
+SAYS = {
+    "make demo": "results/scenes/report.html",
+    "make docs": "site/index.html",
+    "hnclip run quick": "results/quick/tables",
+    "hnclip run my_study": "The boost in every framework",
+    "python docs/scripts/idea.py docs/images/idea.svg": "mean added to a near-twin's logit: 48.",
+    "snakemake --configfile workflow/studies/gamma.yaml": "Training tiny/scenes/longclip/",
+}
