@@ -66,14 +66,7 @@ def build(
         rows = read_rows(index / had["files"]["files"]) if had else []
         found = changes(rows, walked.images, places, recursive, index)
         _check_some(walked, found, places)
-        if had and not found.unsure and lasting(str(getattr(model, "name", model))) == had["model"]["name"]:
-            about, embedded, faults = had["model"], 0, []
-        else:
-            encoder = encoder_of(model)
-            if had:
-                check_same(encoder, had["model"], index)
-            about = had["model"] if had else described(encoder)
-            embedded, faults = _embed(index, encoder, found, rows, tell)
+        about, embedded, faults = _embedded(model, index, had, found, rows, tell)
         faults = walked.faults + faults
         if faults and not skip_unreadable:
             raise ValueError(_unreadable(faults, len(walked.images), index))
@@ -134,6 +127,23 @@ def _counts(record: dict[str, Any], found: Changes) -> dict[str, Any]:
         "kind": record["kind"],
         "recall": record["recall"],
     }
+
+
+def _embedded(
+    model: Any,
+    index: Path,
+    had: dict[str, Any] | None,
+    found: Changes,
+    rows: Sequence[Row],
+    tell: Callable[[int, int], None],
+) -> tuple[dict[str, Any], int, list[str]]:
+    """(the index's model, pictures embedded, faults); the model is not opened where its name is enough."""
+    if had and not found.unsure and lasting(str(getattr(model, "name", model))) == had["model"]["name"]:
+        return had["model"], 0, []
+    encoder = encoder_of(model)
+    if had:
+        check_same(encoder, had["model"], index)
+    return had["model"] if had else described(encoder), *_embed(index, encoder, found, rows, tell)
 
 
 def _embed(
