@@ -64,3 +64,11 @@ def test_a_picture_that_cannot_be_shown_says_so_without_its_folder(tmp_path):
     (tmp_path / "spoiled.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
     assert "spoiled.png cannot be read" in picture(tmp_path / "spoiled.png", "words")
     assert 'class="missing truth"' in picture(tmp_path, "words", truth=True)
+
+
+def test_what_is_transparent_lies_on_white(tmp_path):
+    clear = Image.new("RGBA", (4, 4), (255, 0, 0, 0))
+    clear.putpixel((0, 0), (0, 0, 255, 255))
+    clear.save(tmp_path / "clear.png")
+    shown = decoded(thumbnail(tmp_path / "clear.png")).convert("RGB")
+    assert shown.getpixel((0, 0)) == (0, 0, 255) and shown.getpixel((3, 3)) == (255, 255, 255)

@@ -119,11 +119,15 @@ def thumbnail(path: Path, side: int = SIDE) -> str:
 
 
 def read_small(path: Path, side: int = SIDE) -> tuple[Image.Image, bool]:
-    """(the picture in RGB, upright, its longer side at most `side`; whether it was larger)."""
+    """(the picture in RGB on white, upright, its longer side at most `side`; whether it was larger)."""
     with Image.open(path) as image:
         shrunk = max(image.size) > side
         image.thumbnail((side, side))
-        return ImageOps.exif_transpose(image).convert("RGB"), shrunk
+        image = ImageOps.exif_transpose(image)
+        if image.has_transparency_data:  # without a ground its hidden colours would show
+            image = image.convert("RGBA")
+            image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+        return image.convert("RGB"), shrunk
 
 
 def _missing(words: str, kind: str) -> str:
