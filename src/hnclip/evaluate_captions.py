@@ -40,6 +40,7 @@ def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str
     The target is called NAME/SPLIT; without an option that splits, the split is `all`. Raises ValueError naming every
     fault of the data; the whole list is then in a folder beside `out`, called after it.
     """
+    encoder = Encoder(model)
     target, work = f"{name}/{split}", out.with_name(f".{out.stem}.hnclip-data")
     shutil.rmtree(work, ignore_errors=True)  # of an earlier evaluation that found faults
     if not any(options.get(key) for key in ("split_column", "split_lists", "split_hash")):
@@ -48,7 +49,6 @@ def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str
     manifest = work / f"{split}.parquet"
     if not manifest.is_file():
         raise ValueError(unknown("split", split, sorted(path.stem for path in work.glob("*.parquet"))))
-    encoder = Encoder(model)
     found = _split(manifest, target, encoder)
     text_CD = torch.from_numpy(encoder.texts(list(found.frame["caption"])))
     image_ID = torch.from_numpy(np.concatenate(list(_image_rows(manifest, found.frame, encoder))))

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from random import Random
 
+import pandas
 import pytest
 import yaml
 from PIL import Image
@@ -58,6 +59,18 @@ def hnclip(place: Path, *arguments: str, status: int = 0) -> subprocess.Complete
     return done
 
 
+def ranks_by(path: Path) -> dict[str, list[int]]:
+    frame = pandas.read_parquet(path)
+    return {direction: list(rows["rank"]) for direction, rows in frame.groupby("direction")}
+
+
+def ranks_again(place: Path, run: str) -> dict[str, list[int]]:
+    """The ranks of the study's test captions as captions of one's own."""
+    frame = pandas.read_parquet(place / "my données/results/data/own/test.parquet")
+    frame[["image", "caption"]].to_csv(place / "test.csv", index=False)
+    return ranks_by(place / json.loads(hnclip(place, "evaluate", run, "test.csv", "--json").stdout)["ranks"])
+
+
 def test_from_captions_to_a_comparison(place):
     options = ("--split", "60/20/20", "--seeds", "1", "--name", "own", "--yes")
     assert "hnclip run 'my données'" in hnclip(place, "init", "my données", *options).stdout
@@ -78,17 +91,18 @@ def test_from_captions_to_a_comparison(place):
     for run in runs:
         found = json.loads(hnclip(place, "evaluate", run, *captions, "--json").stdout)
         assert (found["images"], found["captions"]) == (60, 90) and Path(place / found["ranks"]).is_file()
+    assert ranks_by(place / runs[0] / "ranks.parquet") == ranks_again(place, runs[0])
     said = hnclip(place, "compare", *runs)
     assert "own/test" in said.stdout and "all of them/all" in said.stdout and "One seed" in said.stderr
 
 
-def test_a_model_that_is_no_run_is_ranked_as_the_workflow_ranks_it(place):
-    hnclip(place, "init", "my données", "--split", "60/20/20", "--name", "own", "--yes")
-    test = place / "my données/results"
-    line = ("-m", "hnclip", "evaluate", "tiny", "my données/captions.jsonl", "--images", "my données/images")
-    subprocess.run([sys.executable, *line, "--out", "zero.parquet"], cwd=place, check=True, capture_output=True)
-    ranks = hnclip(place, "compare", "zero.parquet", "zero.parquet", status=1).stderr
-    assert "zero.parquet" in ranks and not test.exists()
+def test_a_model_that_is_no_run_is_ranked_into_a_file(place):
+    line = ("evaluate", "tiny", "my données/captions.jsonl", "--images", "my données/images")
+    assert "--out" in hnclip(place, *line, status=1).stderr
+    done = hnclip(place, *line, "--out", "zero.parquet", "--ks", "1,70")
+    assert "captions/all" in done.stdout and "R@70 on captions/all says nothing" in done.stdout
+    assert "same method" in hnclip(place, "compare", "zero.parquet", "zero.parquet", status=1).stderr
+    assert sorted(path.name for path in place.iterdir()) == ["my données", "zero.parquet"]
 
 
 def test_one_cell_of_no_grid_is_trained_with_what_it_needs_alone(place):

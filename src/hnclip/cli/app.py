@@ -27,10 +27,10 @@ app.command("train", epilog=train.EXAMPLES)(train.train)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("compare", epilog=compare.EXAMPLES)(compare.compare)
 app.command("embed", epilog=embed.EXAMPLES)(embed.embed)
-app.command("export", epilog=export.EXAMPLES)(export.export)
-app.command("plan", epilog=plan.EXAMPLES)(plan.plan)
 app.command("index", epilog=index.EXAMPLES)(index.index)
 app.command("search", epilog=search.EXAMPLES)(search.search)
+app.command("export", epilog=export.EXAMPLES)(export.export)
+app.command("plan", epilog=plan.EXAMPLES)(plan.plan)
 
 
 def _version(wanted: bool) -> None:

@@ -95,8 +95,22 @@ def _tell(run: Path, as_json: bool) -> None:
     if rows:
         show_recalls(rows, "Recall in percent [95 % interval over families of images, of these weights]")
     typer.echo(f"The run: {run}")
-    run = shlex.quote(str(run))
     typer.echo("Next, for example:")
-    typer.echo(f"  hnclip evaluate {run} OTHER_CAPTIONS --images DIR")
-    typer.echo(f"  hnclip index {run} IMAGES")
-    typer.echo(f"  hnclip export {run} OUT --to open_clip")
+    for line in _next(run):
+        typer.echo(f"  hnclip {line}")
+
+
+def _next(run: Path) -> list[str]:
+    """Commands that take the run; of one on embeddings that were given, none that needs its encoder."""
+    from hnclip.model_spec import ADAPTER, header
+    from hnclip.store import read_json
+
+    name = shlex.quote(str(run))
+    if read_json(run / "run.json")["config"]["backbone"]["kind"] == "embeddings":
+        return [f"export {name} OUT --to adapter", f"compare {name} OTHER_RUN"]
+    kind = "adapter" if header(str(run / "weights.safetensors")).get("format") == ADAPTER else "open_clip"
+    return [
+        f"evaluate {name} OTHER_CAPTIONS --images DIR",
+        f"index {name} IMAGES",
+        f"export {name} OUT --to {kind}",
+    ]
