@@ -168,6 +168,7 @@ def test_a_frameworks_file_says_what_it_needs_and_it_is_asked_for(kind, folder):
             frameworks.create(kind, built("siglip", folder)[0], {})
 
 
+@pytest.mark.slow  # transformers' models are imported
 def test_a_row_is_encoded_alone_and_twice_the_same_while_training(folder):
     backbone, given = built("hub", folder)
     backbone.train()
