@@ -68,13 +68,16 @@ class Followed:
 
 
 def command(files: list[Path], folder: Path, *options: str, targets: tuple[str, ...] = (), cores: str = "all") -> list:
-    """Snakemake's command line for a study's files, run in its folder; a config.yaml that lies there is not read."""
+    """Snakemake's command line for a study's files, run in its folder; a config.yaml that lies there is not read.
+
+    Jobs that were at work when Snakemake was killed are run again: their files are whole, or not there.
+    """
     home = root()
     return [
         *(sys.executable, "-m", "snakemake", *targets),
         *("-s", str(home / "Snakefile"), "--directory", str(folder), "--replace-workflow-config"),
         *("--configfile", str(home / "config.yaml"), *map(str, files)),
-        *("--cores", cores, *options),
+        *("--rerun-incomplete", "--cores", cores, *options),
     ]
 
 

@@ -68,6 +68,11 @@ def test_a_fault_of_no_job_shows_what_snakemake_said(tmp_path, capsys):
     assert "no such thing" in capsys.readouterr().err
 
 
+def test_a_killed_snakemake_goes_on(tmp_path, capsys):
+    assert ended(followed(RUN, status=-9)[0], tmp_path, "hnclip run x", "") == 75
+    assert "killed (signal 9)" in capsys.readouterr().err
+
+
 def test_success_says_nothing(tmp_path, capsys):
     assert ended(followed(RUN)[0], tmp_path, "x", "y") == 0
     assert capsys.readouterr().err == ""

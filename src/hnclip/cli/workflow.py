@@ -59,6 +59,9 @@ def ended(found: "Followed", folder: Path, again: str, unlock: str) -> int:
             f"hard (kill -9, a power cut): run `{unlock}` once, then `{again}` as before"
         )
         return 1
+    if found.status < 0 and not found.interrupted:
+        say(f"Snakemake was killed (signal {-found.status}). `{again}` goes on where it was.")
+        return GOES_ON
     stopped = bool(found.failed)
     for job, log in found.failed.items():
         lines = last_lines(folder / log) if log else []
