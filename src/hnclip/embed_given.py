@@ -26,6 +26,7 @@ from hnclip.ranks import retrieval
 from hnclip.store import read_json, write_rows
 
 BATCH = 4096
+ROUNDING = 1e-3  # of a number of a unit row: one picture embedded twice, in other batches or half precision
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ def main(backbone: Path, manifest: Path, out: Path, out_ranks: Path) -> None:
     frame = read_manifest(manifest)
     vectors = read_vectors(Path(given.file), given.id_column, given.image_column, given.text_column)
     row_C = rows_of(vectors.ids, frame, given.file)
+    check_images(list(frame["id"]), vectors.image_CD[row_C], given.file)
     first = images(frame).index.to_numpy()
     image_ID, text_CD = _unit(vectors.image_CD[row_C[first]]), _unit(vectors.text_CD[row_C])
     scale = given.scale or vectors.scale
@@ -76,6 +78,18 @@ def rows_of(ids: list[str], frame: pd.DataFrame, file: str) -> np.ndarray:
         raise ValueError(f"{file} does not have the embeddings of {len(odd)} images of this split: {listed}{more}")
     nth = frame.groupby("id", sort=False).cumcount()
     return np.array([place[key] for key in zip(frame["id"], nth, strict=True)], np.int64)
+
+
+def check_images(ids: list[str], image_CD: np.ndarray, file: str) -> None:
+    """Raises ValueError naming the images whose captions stand beside embeddings that differ by more than rounding."""
+    unit_CD, first = _unit(image_CD), {}
+    row_C = [first.setdefault(name, row) for row, name in enumerate(ids)]
+    apart_C = np.abs(unit_CD - unit_CD[row_C]).max(1) > ROUNDING
+    if apart_C.any():
+        odd = list(dict.fromkeys(ids[row] for row in np.flatnonzero(apart_C)))
+        more = f" and {len(odd) - 20} more" if len(odd) > 20 else ""
+        listed = f"{', '.join(map(repr, odd[:20]))}{more}"
+        raise ValueError(f"{file} has more than one embedding of the images {listed}; keep one of each")
 
 
 def _unit(row_ND: np.ndarray) -> np.ndarray:

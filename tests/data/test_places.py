@@ -110,12 +110,14 @@ def test_damaged_shards_and_odd_members_are_all_named(tmp_path):
             ("e.png", png(5)),
         ],
     )
+    put_tar(tmp_path / "set" / "2.tar", [("g.png", png(3)), ("g.txt", b"A cat."), ("g.caption", b"A dog.")])
     whole = (tmp_path / "set" / "0.tar").read_bytes()
     (tmp_path / "set" / "1.tar").write_bytes(whole[:700])
     found = read(tmp_path, tmp_path / "set")
     lines = "\n".join(found.problems.lines())
     assert "0.tar: deep/a.jpg is a second image of its key" in lines and "0.tar: b.json: Expecting" in lines
     assert "0.tar: c.json: expected an object" in lines and "1.tar: it is damaged or cut short" in lines
+    assert "2.tar: g.caption: a second text of its key" in lines and "A dog." not in str(found.rows)
     assert "0.tar: d: no image has this key (d.jpg, d.png, ...)" in lines
     assert "empty 'caption' (fill them in or remove the rows): 1\n  0.tar: e" in lines
     assert "0.tar: deep/a.cls" in "\n".join(found.warnings.lines())
@@ -266,6 +268,21 @@ def test_urls_find_their_files(tmp_path):
     source = Source(str(tmp_path / "a.jsonl"), images=str(tmp_path / "none"), url_column="link")
     with pytest.raises(FileNotFoundError, match="none: no such folder of images"):
         read_data(source, tmp_path / "out")
+
+
+def test_a_file_that_two_urls_may_have_come_from_is_neithers(tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "image.png").write_bytes(png(1))
+    urls = ["https://a.example/1/image.png", "https://b.example/2/image.png", "https://a.example/1/image.png"]
+    lines = [json.dumps({"url": url, "caption": f"Thing {number}"}) for number, url in enumerate(urls)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    found = read_data(Source(str(tmp_path / "a.jsonl"), images=str(tmp_path / "photos"), url_column="url"), tmp_path)
+    assert not found.rows
+    said = "\n".join(found.problems.lines())
+    assert f"line 2: image.png may be of {urls[0]}, {urls[1]}; download them under different names" in said
+    (tmp_path / "a.jsonl").write_text("\n".join([lines[0], lines[2]]))  # one URL with two captions
+    found = read_data(Source(str(tmp_path / "a.jsonl"), images=str(tmp_path / "photos"), url_column="url"), tmp_path)
+    assert [(row.id, row.caption) for row in found.rows] == [("image.png", "Thing 0"), ("image.png", "Thing 2")]
 
 
 def test_urls_find_what_img2dataset_made_of_them(tmp_path):

@@ -118,6 +118,8 @@ def test_own_embeddings_become_manifests_embeddings_and_ranks(tmp_path, widths):
         ("text", [[1.0, 2.0], [float("nan"), 1.0]], "not finite in rows 2"),
         ("image", [[1.0, 2.0], [0.0, 0.0]], "zero or not finite in rows 2"),
         ("image", ["a", "b"], "holds string, not vectors"),
+        ("image", [[1.0, 2.0], None], "vectors of 2 numbers, but other ones in rows 2"),
+        ("id", ["a", None], "column 'id' is empty in rows 2"),
     ],
 )
 def test_vectors_that_are_none_are_named(tmp_path, column, rows, words):
@@ -125,6 +127,13 @@ def test_vectors_that_are_none_are_named(tmp_path, column, rows, words):
     parquet.write_table(pa.table(columns), tmp_path / "own.parquet")
     with pytest.raises(ValueError, match=words):
         read_vectors(tmp_path / "own.parquet")
+
+
+def test_an_image_with_two_embeddings_is_named():
+    image_CD = np.float32([[1, 0], [1, 1e-5], [0, 2], [0, 1], [3, 1], [1, 3]])
+    embed_given.check_images(["a", "a", "b", "b", "c", "d"], image_CD, "own.parquet")
+    with pytest.raises(ValueError, match="own.parquet has more than one embedding of the images 'c'; keep one of each"):
+        embed_given.check_images(["a", "a", "b", "b", "c", "c"], image_CD, "own.parquet")
 
 
 def test_images_of_the_manifest_that_a_file_lacks_are_named():

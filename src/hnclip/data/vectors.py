@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
 SCALE = "scale"  # in a file's metadata: the inverse temperature of the model that made the embeddings
 DEFAULT_SCALE = 100.0  # where the file does not say: CLIP's own bound
@@ -29,23 +29,32 @@ def read_vectors(path: Path, id_column: str = "id", image_column: str = "image",
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file of embeddings {path}")
-    try:
-        table = parquet.read_table(path)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"{path} is no Parquet file ({' '.join(str(error).split())})") from error
-    wanted = (id_column, image_column, text_column)
-    if missing := [name for name in wanted if name not in table.column_names]:
-        raise ValueError(
-            f"{path} lacks the columns {', '.join(missing)}; it has {', '.join(table.column_names)}. It needs an id, "
-            "the image's embedding and the caption's, one row a caption"
-        )
-    if not len(table):
-        raise ValueError(f"{path} has no rows")
+    table = _read(Path(path), [id_column, image_column, text_column])
+    if table[id_column].null_count:
+        none = np.flatnonzero(table[id_column].is_null().to_numpy())
+        raise ValueError(f"{path}: column {id_column!r} is empty in {_rows(none)}; fill it in, or leave these rows out")
     said = {name.decode(): value.decode() for name, value in (table.schema.metadata or {}).items()}
     image_CD, text_CD = (_matrix(path, table, name) for name in (image_column, text_column))
     ids = [str(name) for name in table[id_column].to_pylist()]
     cut = int(said["cut"]) if said.get("cut", "").isdigit() else None
     return Vectors(ids, image_CD, text_CD, _scale(path, said.get(SCALE)), cut)
+
+
+def _read(path: Path, wanted: list[str]) -> pyarrow.Table:
+    """These columns alone: others may hold pictures."""
+    try:
+        known = parquet.read_schema(path).names
+        if missing := [name for name in wanted if name not in known]:
+            raise ValueError(
+                f"{path} lacks the columns {', '.join(missing)}; it has {', '.join(known)}. It needs an id, "
+                "the image's embedding and the caption's, one row a caption"
+            )
+        table = parquet.read_table(path, columns=wanted)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{path} is no Parquet file ({' '.join(str(error).split())})") from error
+    if not len(table):
+        raise ValueError(f"{path} has no rows")
+    return table
 
 
 def _matrix(path: Path, table: pyarrow.Table, name: str) -> np.ndarray:
@@ -56,10 +65,10 @@ def _matrix(path: Path, table: pyarrow.Table, name: str) -> np.ndarray:
         raise ValueError(f"{path}: column {name!r} holds {kind}, not vectors (lists of numbers)")
     if not pyarrow.types.is_floating(kind.value_type) and not pyarrow.types.is_integer(kind.value_type):
         raise ValueError(f"{path}: the vectors of column {name!r} hold {kind.value_type}, not numbers")
-    lengths = (
-        np.array([len(row) if row is not None else 0 for row in column]) if column.null_count else _lengths(column)
-    )
-    width = int(np.bincount(lengths).argmax())
+    lengths = compute.fill_null(compute.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    count = np.bincount(lengths)
+    count[0] = 0  # a row without a vector tells no width
+    width = int(count.argmax())
     if odd := [number for number in np.flatnonzero((lengths != width) | (width == 0))]:
         raise ValueError(
             f"{path}: column {name!r} has vectors of {width} numbers, but other ones in {_rows(odd)}; embed these again"
@@ -73,12 +82,6 @@ def _matrix(path: Path, table: pyarrow.Table, name: str) -> np.ndarray:
             "embed these again, or leave these rows out"
         )
     return matrix
-
-
-def _lengths(column: pyarrow.Array) -> np.ndarray:
-    if pyarrow.types.is_fixed_size_list(column.type):
-        return np.full(len(column), column.type.list_size)
-    return np.diff(column.offsets.to_numpy())
 
 
 def _rows(numbers: np.ndarray, shown: int = 20) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,7 +30,7 @@ class _Sample:
     shard: str
     image: Picture | None = None
     text: Any = None
-    record: dict[str, Any] = field(default_factory=dict)
+    record: dict[str, Any] | None = None
     unreadable: bool = False
 
 
@@ -112,8 +112,12 @@ def _add(
 
 def _read_text(sample: _Sample, kind: str, data: bytes, lines: bool) -> None:
     if kind in TEXTS:
+        if sample.text is not None:
+            raise ValueError("a second text of its key")
         sample.text = as_caption(data, lines)
         return
+    if sample.record is not None:
+        raise ValueError("a second JSON of its key")
     record = json.loads(data.decode("utf-8-sig"))
     if not isinstance(record, dict):
         raise ValueError('expected an object such as {"caption": ...}')
@@ -125,9 +129,10 @@ def _read_text(sample: _Sample, kind: str, data: bytes, lines: bool) -> None:
 def _row(sample: _Sample, texts: bool, notes: Problems) -> dict[str, Any]:
     where = f"{sample.shard}: {sample.key}"
     absent = Absent(f"no image has this key ({sample.key}.jpg, {sample.key}.png, ...)")
-    row = {**sample.record, "key": sample.key, "image": sample.image or absent}
+    record = sample.record or {}
+    row = {**record, "key": sample.key, "image": sample.image or absent}
     if texts:
-        written = sample.record.get("caption")
+        written = record.get("caption")
         if written is not None and sample.text is not None and written != sample.text:
             notes.add("captions that differ in .txt and .json, that of .txt taken", where)
         row["caption"] = written if sample.text is None else sample.text

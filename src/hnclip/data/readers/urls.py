@@ -24,6 +24,10 @@ class Downloads:
         for name in self._files:
             self._bases.setdefault(name.rsplit("/", 1)[-1], []).append(name)
 
+    def told(self, url: str) -> bool:
+        """True where img2dataset tells which file is this URL's."""
+        return url in self._told
+
     def find(self, url: str) -> str | Absent:
         """The image's path within the folder: as img2dataset tells, as HOST/PATH, as PATH, or by its base name."""
         if url in self._told:
@@ -43,10 +47,25 @@ class Downloads:
 
 
 def with_files(table: Table, column: str, folder: Path) -> Table:
-    """The table with the images' paths in place of their URLs."""
+    """The table with the images' paths in place of their URLs.
+
+    A file that several URLs would have by their names is none of theirs, as nothing says which of them it came from.
+    """
     downloads = Downloads(folder)
+    urls = dict.fromkeys(url for _, row in table.rows if isinstance(url := row.get(column), str) and url.strip())
+    image_of = {url: downloads.find(url) for url in urls}
+    guessed: dict[str, list[str]] = {}
+    for url, image in image_of.items():
+        if isinstance(image, str) and not downloads.told(url):
+            guessed.setdefault(image, []).append(url)
+    for image, several in guessed.items():
+        if len(several) > 1:
+            listed = ", ".join(several[:5]) + f" and {len(several) - 5} more" * (len(several) > 5)
+            reason = f"{image} may be of {listed}; download them under different names"
+            image_of |= dict.fromkeys(several, Absent(reason))
+    rows = [(where, {**row, column: _image(row.get(column), image_of)}) for where, row in table.rows]
+    return replace(table, rows=rows)
 
-    def found(value: Any) -> Any:
-        return downloads.find(value) if isinstance(value, str) and value.strip() else value
 
-    return replace(table, rows=[(where, {**row, column: found(row.get(column))}) for where, row in table.rows])
+def _image(value: Any, image_of: dict[str, str | Absent]) -> Any:
+    return image_of.get(value, value) if isinstance(value, str) else value
