@@ -93,6 +93,7 @@ def test_a_column_of_splits_is_found_and_names_of_benchmarks_are_kept_apart(fold
     assert entry["options"]["split_column"] == "split"
 
 
+@pytest.mark.slow
 def test_a_study_beside_the_data_names_it_whole(folder, tmp_path):
     done = init(tmp_path / "study", "--captions", folder / "captions.csv", "--split", "60/20/20")
     assert done.exit_code == 0, done.exception
@@ -108,6 +109,7 @@ def test_a_folder_without_captions_is_left_as_it_was(tmp_path):
     assert "a.csv, b.csv" in str(init(tmp_path).exception)
 
 
+@pytest.mark.slow
 def test_results_may_not_land_among_the_captions(folder):
     (folder / "captions.csv").unlink()
     for number in range(30):
