@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -60,6 +61,9 @@ class Encoder:
     def identity(self) -> str:
         """A hash of the weights and of how pictures and texts come to them, 64 hexadecimal digits."""
         seen_by = {key: self.entry[key] for key in ("context", "tokenizer", "transform")}
+        seen_by |= asdict(self.backbone.preprocess)  # mean and deviation, which hang on the tag of the weights
+        # the same weights are released with two activations, and only one of them is right
+        seen_by["quick_gelu"] = self.backbone.architecture.get("quick_gelu", False)
         told = sha256(json.dumps(seen_by, sort_keys=True).encode())
         maps = self.maps.weights() if self.maps else {}
         for name, value in [*sorted(self.backbone.weights().items()), *sorted(maps.items())]:
@@ -76,7 +80,8 @@ class Encoder:
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """For each text, whether it is too long for the context, so that its end is not read."""
-        return [tokenize([text], self.entry["tokenizer"], self.entry["context"]).truncated > 0 for text in texts]
+        context = self.entry["context"]
+        return (tokenize(list(texts), self.entry["tokenizer"], context + 1).lengths() > context).tolist()
 
     @torch.no_grad()
     def images(self, files: Iterable[tuple[str, bytes]]) -> np.ndarray:
