@@ -14,6 +14,7 @@ from hnclip.data.images import read_image
 from hnclip.data.manifest import image_path, read_manifest
 from hnclip.data.prepare import prepare
 from hnclip.data.stamps import PACKAGE, read_stamps
+from hnclip.plan.sizes import split_size
 from hnclip.store import read_json
 
 ROOT = "./usr/share/tuxpaint/stamps/"
@@ -220,6 +221,7 @@ def test_single_stamps_stand_on_white_one_a_phrase_in_the_splits_of_the_scenes(b
     found = {split: read_manifest(tmp_path / f"{split}.parquet") for split in SHARES}
     captions = [caption.casefold() for frame in found.values() for caption in frame["caption"]]
     assert len(set(captions)) == len(captions) == 30
+    assert split_size({"benchmarks": {"one": {"kind": "stamp", "options": options}}}, "one", "test").pairs == 100
     for split, names in read_json(tmp_path / "source.json")["stamps"].items():
         assert set(names) <= set(read_json(scenes / "source.json")["stamps"][split])
     pixels = np.asarray(read_image(image_path(tmp_path / "test.parquet", found["test"]["image"][0]), "ignore"))

@@ -51,6 +51,8 @@ def split_size(config: Config, benchmark: str, split: str) -> Split:
 def _published(kind: str, options: dict[str, Any]) -> dict[str, int]:
     """The images of each split that the preparation expects under the protocol of the options; none for own data."""
     module = import_module(f"hnclip.data.prepare.{kind}")
+    if hasattr(module, "expected"):
+        return module.expected(options)
     counts = getattr(module, "PUBLISHED", {})
     if len(counts) < 2:
         return next(iter(counts.values()), {})

@@ -14,6 +14,7 @@ from hnclip.data.stamps import PACKAGE, Stamp, check_shares, fitted, read_stamps
 from hnclip.options import from_dict
 from hnclip.store import write_json
 
+PHRASES = 498  # distinct ones of PNG stamps in the package of 2022
 FILLED = 0.9  # of the picture's side, by the longer side of a stamp
 
 
@@ -40,6 +41,11 @@ class Options:
 def splits(options: dict[str, Any]) -> list[str]:
     """The splits that `prepare` would write."""
     return list(from_dict(Options, options, "stamp").shares)
+
+
+def expected(options: dict[str, Any]) -> dict[str, int]:
+    """About how many pairs each split will have, before the package is read."""
+    return {split: round(PHRASES * share / 100) for split, share in options["shares"].items()}
 
 
 def prepare(options: dict[str, Any], folder: Path) -> None:
