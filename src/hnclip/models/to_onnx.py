@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -22,7 +21,7 @@ from hnclip.architecture import openai_layout
 from hnclip.data.tokenizers import words
 from hnclip.models.adapted import AdaptedTowers
 from hnclip.models.backbone import Backbone
-from hnclip.models.to_transformers import write_processor
+from hnclip.models.onnx_words import pad_id, write_words
 from hnclip.store import write_json
 
 PACKAGES = ("onnx", "onnxruntime", "onnxscript")
@@ -138,7 +137,7 @@ def _quiet() -> Iterator[None]:
 
 
 def write_feeding(folder: Path, backbone: Backbone, exif: str = "ignore") -> None:
-    """Write preprocess.json, how pictures and captions come to the graphs, and the tokenizer as tokenizer.json."""
+    """Write preprocess.json, how pictures and captions come to the graphs, and the tokenizer. Raises as that does."""
     pictures: dict[str, Any] = asdict(backbone.preprocess)
     record = {
         "image": {
@@ -156,23 +155,4 @@ def write_feeding(folder: Path, backbone: Backbone, exif: str = "ignore") -> Non
         "embedding": {"width": backbone.architecture["embed_dim"], "unit": True, "scale": backbone.scale().item()},
     }
     write_json(folder / "preprocess.json", record)
-    fast = _fast_tokenizer(backbone)
-    fast.enable_truncation(backbone.context)
-    fast.enable_padding(pad_id=pad_id(backbone), pad_token=fast.id_to_token(pad_id(backbone)))
-    fast.save(str(folder / "tokenizer.json"))
-
-
-def pad_id(backbone: Backbone) -> int:
-    """What shorter captions of a batch are filled up with; a causal tower never looks at it."""
-    return words(backbone.tokenizer, backbone.context).pad_id
-
-
-def _fast_tokenizer(backbone: Backbone) -> Any:
-    """The backbone's tokenizer as one of the package tokenizers, which is what tokenizer.json holds."""
-    if backbone.tokenizer != "clip":
-        return words(backbone.tokenizer, backbone.context).hub.tokenizer.backend_tokenizer
-    from transformers import CLIPTokenizer
-
-    with TemporaryDirectory() as folder:
-        write_processor(Path(folder), backbone.preprocess, backbone.context)
-        return CLIPTokenizer.from_pretrained(folder).backend_tokenizer
+    write_words(folder, backbone)
