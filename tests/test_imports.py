@@ -75,6 +75,7 @@ BESIDE = {
     "report": {"cell", "store", "options", "command", "report", "tuning"},
     "cli": set(),
     "doctor": {
+        "caption_places",
         "data",
         "doctor",
         "encode",

@@ -49,6 +49,7 @@ def test_a_table_without_images_counts_each_caption_as_one(tmp_path):
     path.write_text("caption\none\ntwo\n")
     found = read(Source(str(path)), tmp_path / "unpacked")
     assert found.images == 2 and not found.named
+    assert any("every caption counts as that of an image of its own" in line for line in found.told)
 
 
 def test_captions_of_an_image_come_together_and_one_split_may_be_looked_at(tmp_path):

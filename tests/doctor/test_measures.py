@@ -51,6 +51,7 @@ def test_samples_hold_whole_images_and_nest():
     assert len({ids[row] for row in few}) == 2
     assert list(rows_of_images(ids, None)) == list(range(24))
     assert len(rows_of_images(ids, 2)) == 6  # two images, whatever they hold
+    assert len(rows_of_images(ids, None, 3)) == 9 and len(rows_of_images(ids, None, 99)) == 24
 
 
 def test_batches_at_the_start_are_solved_where_each_caption_has_its_image():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hnclip.caption_places import visible_files
 from hnclip.data.captions import Table
 from hnclip.data.captions_of import Source, columns_of, read_table_of, start_of, with_images
 from hnclip.data.columns import Columns
@@ -78,6 +79,11 @@ def read(source: Source, unpack_to: Path, split: str | None = None) -> Captions:
     if look and rows and not facts:
         told.append("no image was found: give --images the folder where the paths of the captions start")
     named = columns.image_column is not None
+    if not named:
+        told.append(
+            "no column names the images: every caption counts as that of an image of its own, and several captions of "
+            "one image as each other's negatives (--image-column)"
+        )
     return Captions(Path(source.captions), columns, _adjacent(rows), named, look, facts, problems, warnings, told)
 
 
@@ -103,12 +109,10 @@ def _pictures(rows: list[Row], every: list[Row], source: Source, problems: Probl
     if source.images is None:
         return facts
     named = {os.path.realpath(row.path) for row in every}
-    for folder, folders, files in os.walk(source.images):
-        folders.sort()
-        for name in sorted(files):
-            path = Path(folder, name)
-            if path.suffix.lower() in SUFFIXES and os.path.realpath(path) not in named:
-                warnings.add("images without a caption", str(path))
+    for name in visible_files(Path(source.images)):
+        path = Path(source.images, name)
+        if path.suffix.lower() in SUFFIXES and os.path.realpath(path) not in named:
+            warnings.add("images without a caption", str(path))
     return facts
 
 

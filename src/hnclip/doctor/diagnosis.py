@@ -136,21 +136,21 @@ def _embedded(asked: Asked, captions: Captions, lengths: Lengths, told) -> tuple
 
 def _start(asked: Asked, encoder, sampled: list, readable: list[int], text_MD, told) -> Start | None:
     """Simulated batches of the sample's readable images; `text_MD` are the model's captions, None if not made."""
-    kept = list(dict.fromkeys(sampled[place].id for place in readable))[: IMAGES if asked.sample else None]
-    if len(kept) < LEAST:
+    if len({sampled[place].id for place in readable}) < LEAST:
         return None
     from hnclip.doctor import towers
 
-    wanted = set(kept)
-    places = [place for place in readable if sampled[place].id in wanted]
+    drawn = rows_of_images([sampled[place].id for place in readable], None, IMAGES if asked.sample else None)
+    places = [readable[row] for row in drawn]
     rows = [sampled[place] for place in places]
     if text_MD is None:
         text_CD = towers.clip_texts(encoder, [row.caption for row in rows], told)
     else:
         text_CD = text_MD[places]
-    image_ID = towers.clip_images(encoder, list({row.id: row.path for row in rows}.values()), told)
+    path_of = {row.id: row.path for row in rows}
+    image_ID = towers.clip_images(encoder, list(path_of.values()), told)
     ids_C = numpy.array([row.id for row in rows])
-    number = {name: nth for nth, name in enumerate(kept)}
+    number = {name: nth for nth, name in enumerate(path_of)}
     image_CD = image_ID[[number[row.id] for row in rows]]
     return at_start(asked.model, asked.model == TOY, encoder.scale, ids_C, image_CD, text_CD)
 

@@ -27,7 +27,7 @@ def tiles(found: Diagnosis) -> list[tuple[str, str]]:
     exact, near = repeats.rows(repeats.exact), repeats.rows(repeats.near)
     cut = lengths.cut(lengths.context)
     shown = [
-        (f"{count:,}", f"captions of {found.captions.images:,} images"),
+        (f"{count:,}", f"captions of {found.captions.images:,} images" if found.captions.named else "captions"),
         (f"{lengths.record['words']['median']:.0f}", "words in the median caption"),
         (percent(cut.captions), f"captions cut at {cut.context} tokens (of {len(lengths.tokens_M):,})"),
         (

@@ -10,7 +10,7 @@ from hnclip.report.geometry import number_images
 def rows_of_images(
     ids_N: Sequence[str], captions: int | None, images: int | None = None, seed: int = 0
 ) -> numpy.ndarray:
-    """Rows, ascending, of whole images drawn by chance: as many as `captions` rows and `images` images hold.
+    """Rows, ascending, of whole images drawn by chance: as many as `captions` rows hold, and `images` at most.
 
     None is no limit. At least two images where there are two.
     """
