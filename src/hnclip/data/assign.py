@@ -1,11 +1,46 @@
 """Which split an image belongs to: by a column, by lists of ids, or by a hash of its id."""
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from hnclip.data.problems import Problems
+from hnclip.data.folder_checks import Row
+from hnclip.data.problems import FEW_IMAGES, Problems, few_images
 from hnclip.options import nearest
+
+WAYS = ("split_column", "split_lists", "split_hash")
+
+
+def check_splitting(options: Any) -> None:
+    """Raises ValueError where options give not just one of the three ways to split, or percents that are none."""
+    given = [name for name in WAYS if getattr(options, name)]
+    if len(given) != 1:
+        raise ValueError(
+            f"give exactly one of {', '.join(WAYS)} "
+            f"(such as split_hash: {{train: 80, validation: 10, test: 10}}), not {' and '.join(given) or 'none'}"
+        )
+    shares = (options.split_hash or {"all": 100}).values()
+    if min(shares) < 1 or sum(shares) != 100:
+        raise ValueError(f"split_hash: whole percents that add up to 100, got {options.split_hash}")
+
+
+def in_splits(rows: list[Row], options: Any, problems: Problems, warnings: Problems) -> list[Row]:
+    """The rows in their splits; those that no list names are left out with a warning. Small splits are problems."""
+    if options.split_hash:
+        rows = [replace(row, split=by_hash(row.family, options.split_hash)) for row in rows]
+    if options.split_lists:
+        split_of = by_lists(options.split_lists, (row.id for row in rows), problems)
+        for name in dict.fromkeys(row.id for row in rows if row.id not in split_of):
+            warnings.add("images in no split list, left out", name)
+        rows = [replace(row, split=split_of[row.id]) for row in rows if row.id in split_of]
+    images = Counter(dict.fromkeys(options.split_lists or options.split_hash or (), 0))
+    images.update(split for split, _ in {(row.split, row.id) for row in rows})
+    for line in few_images(images):
+        problems.add(FEW_IMAGES, line)
+    return rows
 
 
 def by_hash(key: str, shares: dict[str, int]) -> str:

@@ -4,7 +4,7 @@ Nothing is looked at but embeddings, ids and what the file says beside them: pic
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow
 from pyarrow import parquet
 
-from hnclip.data.assign import by_hash, by_lists
+from hnclip.data.assign import check_splitting, in_splits
 from hnclip.data.captions import visible
 from hnclip.data.folder_checks import Facts, Row, check_leaks, check_rows
 from hnclip.data.manifest import write_manifest
 from hnclip.data.prepared_rows import manifest_rows, tell
-from hnclip.data.problems import FEW_IMAGES, Problems, few_images
+from hnclip.data.problems import Problems
 from hnclip.data.vectors import read_vectors
 from hnclip.options import from_dict
 
@@ -47,15 +47,7 @@ class Options:
     family_column: str | None = None
 
     def __post_init__(self):
-        given = [name for name in ("split_column", "split_lists", "split_hash") if getattr(self, name)]
-        if len(given) != 1:
-            raise ValueError(
-                "give exactly one of split_column, split_lists, split_hash "
-                f"(such as split_hash: {{train: 80, validation: 10, test: 10}}), not {' and '.join(given) or 'none'}"
-            )
-        shares = (self.split_hash or {"all": 100}).values()
-        if min(shares) < 1 or sum(shares) != 100:
-            raise ValueError(f"split_hash: whole percents that add up to 100, got {self.split_hash}")
+        check_splitting(self)
 
 
 def splits(options: dict[str, Any]) -> list[str]:
@@ -76,7 +68,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     problems, warnings = Problems(), Problems()
     vectors = read_vectors(Path(wanted.file), wanted.id_column, wanted.image_column, wanted.text_column)
     rows, facts = _rows(wanted, vectors.ids, vectors.image_CD, problems)
-    rows = _assigned(wanted, rows, problems, warnings)
+    rows = in_splits(rows, wanted, problems, warnings)
     check_rows(rows, problems, warnings)
     check_leaks(rows, facts, problems, warnings)
     problems.stop(f"the embeddings of {wanted.file} cannot be used", Path(folder) / "problems.txt")
@@ -116,22 +108,6 @@ def _rows(wanted: Options, ids: list[str], image_CD: Any, problems: Problems) ->
         count[name] += 1
         rows.append(Row(where, name, path, words or "", families[number] or name, named[number] or ""))
     return rows, facts
-
-
-def _assigned(wanted: Options, rows: list[Row], problems: Problems, warnings: Problems) -> list[Row]:
-    """The rows in their splits; those that no list names are left out with a warning."""
-    if wanted.split_hash:
-        rows = [replace(row, split=by_hash(row.family, wanted.split_hash)) for row in rows]
-    if wanted.split_lists:
-        split_of = by_lists(wanted.split_lists, (row.id for row in rows), problems)
-        for name in dict.fromkeys(row.id for row in rows if row.id not in split_of):
-            warnings.add("images in no split list, left out", name)
-        rows = [replace(row, split=split_of[row.id]) for row in rows if row.id in split_of]
-    images = Counter(dict.fromkeys(wanted.split_lists or wanted.split_hash or (), 0))
-    images.update(split for split, _ in {(row.split, row.id) for row in rows})
-    for line in few_images(images):
-        problems.add(FEW_IMAGES, line)
-    return rows
 
 
 def _words(wanted: Options, column: str) -> list[str | None]:

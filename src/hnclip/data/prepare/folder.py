@@ -1,11 +1,10 @@
 """A person's own images with captions: read, checked whole, split."""
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hnclip.data.assign import by_hash, by_lists
+from hnclip.data.assign import check_splitting, in_splits
 from hnclip.data.captions import Table
 from hnclip.data.captions_of import columns_of, read_table_of, start_of, with_images
 from hnclip.data.columns import Columns
@@ -13,7 +12,7 @@ from hnclip.data.folder_checks import Row, check_leaks, check_rows, first_captio
 from hnclip.data.layouts import Layout
 from hnclip.data.manifest import write_manifest
 from hnclip.data.prepared_rows import manifest_rows, print_summary, tell
-from hnclip.data.problems import FEW_IMAGES, Problems, few_images
+from hnclip.data.problems import Problems
 from hnclip.options import from_dict, unknown
 
 
@@ -46,15 +45,7 @@ class Options:
     long_words: int = 180
 
     def __post_init__(self):
-        given = [name for name in ("split_column", "split_lists", "split_hash") if getattr(self, name)]
-        if len(given) != 1:
-            raise ValueError(
-                "give exactly one of split_column, split_lists, split_hash "
-                f"(such as split_hash: {{train: 80, validation: 10, test: 10}}), not {' and '.join(given) or 'none'}"
-            )
-        shares = (self.split_hash or {"all": 100}).values()
-        if min(shares) < 1 or sum(shares) != 100:
-            raise ValueError(f"split_hash: whole percents that add up to 100, got {self.split_hash}")
+        check_splitting(self)
         if self.merge_splits and not self.split_column:
             raise ValueError("merge_splits: it is read with split_column alone")
         if self.captions_per_image is not None and self.captions_per_image < 1:
@@ -120,18 +111,7 @@ def assign(wanted: Options, table: Table, columns: Columns, problems: Problems, 
     rows = read_rows(table, columns, start_of(wanted, table), problems)
     if wanted.captions_per_image:
         rows = first_captions(rows, wanted.captions_per_image, warnings)
-    if wanted.split_hash:
-        rows = [replace(row, split=by_hash(row.family, wanted.split_hash)) for row in rows]
-    if wanted.split_lists:
-        split_of = by_lists(wanted.split_lists, (row.id for row in rows), problems)
-        unlisted = dict.fromkeys(row.id for row in rows if row.id not in split_of)
-        for name in unlisted:
-            warnings.add("images in no split list, left out", name)
-        rows = [replace(row, split=split_of[row.id]) for row in rows if row.id in split_of]
-    images = Counter(dict.fromkeys(wanted.split_lists or wanted.split_hash or (), 0))
-    images.update(split for split, _ in {(row.split, row.id) for row in rows})
-    for line in few_images(images):
-        problems.add(FEW_IMAGES, line)
+    rows = in_splits(rows, wanted, problems, warnings)
     if not rows:
         problems.add("the table has no usable row", str(table.path))
     return rows
