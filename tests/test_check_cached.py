@@ -52,6 +52,16 @@ def test_what_does_not_fit_is_named_with_the_way_out(config):
     assert "benchmarks.own has embeddings and no pictures for backbone 'tiny'" in found[0] and len(found) == 1
 
 
+def test_duplicates_are_masked_only_where_there_are_words(config):
+    axes = {"frameworks": ["adapter"], "backbones": ["own"], "train": ["own"], "losses": ["hn", "masked"]}
+    assert of(config, **axes) == [
+        "losses.masked.mask_duplicates: benchmarks.own has no words that could be the same; name its "
+        "`caption_column`, or leave the loss out"
+    ]
+    config["benchmarks"]["own"]["options"]["caption_column"] = "words"
+    assert of(config, **axes) == []
+
+
 def test_what_needs_towers_or_pixels_is_refused(config):
     config["frameworks"]["adapter"]["inputs"]["edges"] = "canny"
     config["frameworks"]["adapter"]["recipe"] |= {"strategy": "fsdp", "train_filter": "local_pairs"}

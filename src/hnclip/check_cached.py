@@ -30,6 +30,14 @@ def _joined(config: Config, framework: str, cached: bool, axes: Config) -> Itera
     used = _known(config["benchmarks"], [*axes["train"], *axes.get("transfer", [])])
     bare = [name for name in used if _bare(config["benchmarks"][name]["kind"])]
     take = "take framework adapter, or another whose entry says `inputs: {embeddings: true}`"
+    for name in bare:
+        if not config["benchmarks"][name].get("options", {}).get("caption_column"):
+            for loss in _known(config["losses"], axes.get("losses", [])):
+                if config["losses"][loss].get("mask_duplicates"):
+                    yield (
+                        f"losses.{loss}.mask_duplicates: benchmarks.{name} has no words that could be the same; name "
+                        "its `caption_column`, or leave the loss out"
+                    )
     if not cached:
         for name in given:
             yield f"backbones.{name} has embeddings and no towers, which framework {framework!r} trains: {take}"

@@ -137,6 +137,16 @@ def test_the_table_has_the_numbers_and_says_how(pictured):
     assert "scenes/test" in markdown([table]) and latex([table]).isascii()
 
 
+def test_embeddings_without_words_have_no_lengths_and_no_duplicates(pictured, tmp_path):
+    rows = pandas.read_parquet(tmp_path / "test.parquet")
+    rows["caption"] = [f"{name} #{nth}" for name, nth in zip(rows["id"], rows.groupby("id").cumcount(), strict=True)]
+    store.write_rows(tmp_path / "test.parquet", rows)
+    (table,), frame = geometry_table(pictured)
+    assert frame["words"].isna().tolist() == frame["duplicates"].isna().tolist() == [True, False]
+    assert table.rows[0][3] == table.rows[0][-1] == "–" and table.rows[1][-1] == "0"
+    assert table.notes[-1] == "scenes/test has embeddings without words: lengths and duplicates are not known."
+
+
 def test_the_figures_have_a_panel_a_set_and_direct_labels(pictured):
     cosines, buckets = draw_geometry(pictured).axes
     labels = [label.get_text() for label in cosines.get_yticklabels()]

@@ -1,5 +1,6 @@
 """Captions with their embeddings: every test split under every frozen backbone, and captions embedded alone."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +40,12 @@ class CaptionSet:
     def captions(self) -> list[str]:
         """The captions as written. ValueError where the file of captions lists others than were embedded."""
         return list(self._read("caption"))
+
+    @property
+    def worded(self) -> bool:
+        """False where the data has embeddings alone: `ID #NUMBER` then stands for each caption."""
+        named = zip(self.ids_N, self.captions, strict=True)
+        return not all(re.fullmatch(re.escape(name) + r" #\d+", caption) for name, caption in named)
 
     @cached_property
     def pictures(self) -> list[Path]:

@@ -31,19 +31,22 @@ NONE = "No geometry: the study lists no embeddings of captions."
 def geometry_table(study: Study) -> tuple[list[Table], pandas.DataFrame]:
     """One row a set of captions and encoder; shares in percent, and empty where a set has one image."""
     frame = pandas.DataFrame([_row(found) for found in read_sets(study)], columns=COLUMNS)
+    bare = frame.loc[frame["words"].isna(), "captions_of"].unique()
     if frame.empty:
         return [Table(TITLE, [], [], [NONE])], frame
     rows = [_printed(row) for row in frame.to_dict("records")]
     lone = [row["captions_of"] for row in frame.to_dict("records") if row["images"] < 2]
     notes = [f"{name} has one image: its captions have no companions." for name in dict.fromkeys(lone)]
+    notes += [f"{name} has embeddings without words: lengths and duplicates are not known." for name in bare]
     return [Table(TITLE, HEADER, rows, [*NOTES, *notes], spans=SPANS, words=2)], frame
 
 
 def _row(found: CaptionSet) -> list:
-    words = float(numpy.mean([len(caption.split()) for caption in found.captions]))
+    worded = found.worded
+    words = float(numpy.mean([len(caption.split()) for caption in found.captions])) if worded else numpy.nan
     row = [found.encoder, found.name, len(found.captions), found.images, words]
     numbers = _numbers(caption_geometry(found.ids_N, found.text_ND)) if found.images > 1 else [numpy.nan] * 7
-    return [*row, *numbers, duplicates(found.ids_N, found.captions)]
+    return [*row, *numbers, duplicates(found.ids_N, found.captions) if worded else numpy.nan]
 
 
 def _numbers(geometry: Geometry) -> list[float]:
@@ -57,4 +60,4 @@ def _printed(row: dict) -> list[str]:
 
     shares = [number(name, 1) for name in COLUMNS[7:12]]
     front = [row["captions_of"], row["encoder"], str(row["captions"]), number("words", 0)]
-    return [*front, number("mean", 3), number("hardest", 3), *shares, str(row["duplicates"])]
+    return [*front, number("mean", 3), number("hardest", 3), *shares, number("duplicates", 0)]
