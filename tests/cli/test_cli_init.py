@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from hnclip import project
 from hnclip.cli.app import app
+from hnclip.new_study.text import Wanted, study_text
 
 
 @pytest.fixture
@@ -139,3 +140,12 @@ def test_a_pretrained_model_brings_its_entry_and_the_papers_recipe(folder):
     assert study["backbones"]["ViT-B-32-openai"]["pretrained"] == "openai"
     assert study["recipe"]["lr"] == 2e-6 and study["frameworks"]["lora"]["recipe"]["lr"] == 5e-5
     assert "a toy" not in json.dumps(study) and "toy" not in done.stderr
+
+
+def test_names_that_yaml_reads_as_numbers_or_truths_stay_names():
+    entry = {"kind": "folder", "train": "train", "test": ["test"], "options": {"captions": "no"}}
+    wanted = Wanted("2024", "no", entry, "0x10", {"kind": "starter"}, ["longclip"], ["hn"], [42])
+    text = study_text(wanted, "hnclip run 'a\nrun: [b]'")
+    study = yaml.safe_load(text)
+    assert (study["study"], study["run"], list(study["backbones"])) == ("2024", ["2024"], ["0x10"])
+    assert study["grids"]["2024"]["train"] == ["no"] and study["benchmarks"]["no"]["options"] == {"captions": "no"}

@@ -42,29 +42,30 @@ class Wanted:
 def study_text(wanted: Wanted, run_as: str) -> str:
     """The YAML of the study; `run_as` is the command that runs it."""
     toy = "   # a toy: name a pretrained model for real work" if wanted.model == TOY else ""
+    name, data, model = map(spelled, (wanted.name, wanted.data, wanted.model))
     lines = [
         "# A study of your own images and captions. All that may stand here: hnclip's config.yaml.",
-        f"#   {run_as}",
+        f"#   {' '.join(run_as.split())}",
         "# Relative paths start in this file's folder, and results/ lands there.",
         "",
-        f"study: {wanted.name}",
-        f"run: [{wanted.name}]",
+        f"study: {name}",
+        f"run: [{name}]",
         "",
         "grids:                     # every combination of these is trained",
-        f"  {wanted.name}:",
-        f"    backbones: [{wanted.model}]{toy}",
-        f"    train: [{wanted.data}]",
+        f"  {name}:",
+        f"    backbones: [{model}]{toy}",
+        f"    train: [{data}]",
         f"    frameworks: {spelled(wanted.frameworks)}",
         f"    losses: {spelled(wanted.losses)}   # infonce: no boost, hn: boosted; also margin, centred, infonce-tuned",
         "    fractions: [100]",
         f"    seeds: {spelled(wanted.seeds)}   # one seed is an anecdote, three are a hint",
         "",
         "benchmarks:",
-        f"  {wanted.data}:",
+        f"  {data}:",
         *_entry(wanted.benchmark, 4),
     ]
     if wanted.backbone is not None:
-        lines += ["", "backbones:", f"  {wanted.model}:", *_entry(wanted.backbone, 4)]
+        lines += ["", "backbones:", f"  {model}:", *_entry(wanted.backbone, 4)]
     if wanted.own:
         for section, entries in wanted.own.items():
             lines += ["", f"{section}:", *(f"  {name}: {spelled(entry)}" for name, entry in entries.items())]
@@ -92,6 +93,6 @@ def _entry(entry: dict[str, Any], indent: int) -> list[str]:
 
 
 def spelled(value: Any) -> str:
-    """A value on one line, as YAML reads it back; an exponent with its point, without which YAML reads a text."""
+    """A value on one line, as YAML reads it back: a name such as 2024 or no in quotes, an exponent with its point."""
     text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=float("inf"), sort_keys=False)
     return text.strip().removesuffix("...").strip()
