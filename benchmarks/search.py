@@ -3,7 +3,7 @@
 100,000 random unit vectors of 512 numbers in clusters, no images. For each kind: seconds to build, bytes of its file,
 the effort that a build chooses, its recall of the ten nearest, and the time of one query on one thread as a ratio to
 the full comparison, both in turn. `pictures` are queries like the vectors; `texts` are the same queries moved by one
-common offset, as captions lie apart from pictures in CLIP, with the effort that was chosen for pictures.
+common offset, as captions lie apart from pictures in CLIP, which need far more effort.
 """
 
 import argparse

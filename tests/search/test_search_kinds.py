@@ -100,13 +100,18 @@ def test_an_index_of_files_in_another_kind(kind, tmp_path):
     assert build(stub, tmp_path / "photos", kind="flat").kind == "flat" and not list(index.glob("faiss-*"))
 
 
-def test_a_damaged_file_is_named(tmp_path):
+def test_a_damaged_file_is_named_and_made_anew(tmp_path):
     paint(tmp_path / "photos" / "a.png", "red")
     build(Stub(), tmp_path / "photos", kind="ivf")
     index = tmp_path / "photos.index"
     (index / "faiss-1.ivf").write_bytes(b"no")
     with pytest.raises(ValueError, match="faiss-1.ivf is damaged"):
         open_index(index, Stub()).search("red")
+    (index / "faiss-1.ivf").unlink()
+    with pytest.raises(FileNotFoundError, match="index again"):
+        open_index(index, Stub()).search("red")
+    assert build("stub", tmp_path / "photos").unchanged == 1  # the way out that the messages say
+    assert open_index(index, Stub()).search("red", 1)[0].path.endswith("a.png")
     (index / "vectors-1.f32").write_bytes(b"no")
     with pytest.raises(ValueError, match="vectors-1.f32 is damaged"):
         open_index(index)

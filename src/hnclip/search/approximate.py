@@ -164,7 +164,12 @@ def rows_of(ids: np.ndarray, ids_I: np.ndarray) -> np.ndarray:
 
 
 def read(path: Path, whole: bool) -> faiss.Index:
-    """The index in a file; where not read whole, a search reads the parts that it needs, and it cannot be changed."""
+    """The index in a file; where not read whole, a search reads the parts that it needs, and it cannot be changed.
+
+    Raises FileNotFoundError or ValueError saying what to do.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there: an update replaced it just now, or it was removed; index again")
     try:
         return faiss.read_index(str(path), 0 if whole else faiss.IO_FLAG_MMAP)
     except RuntimeError as error:

@@ -9,11 +9,11 @@ from typing import Any
 from hnclip.claim import claimed
 from hnclip.search.changes import Changes, changes
 from hnclip.search.embedding import embed
-from hnclip.search.model import check_same, described, encoder_of, lasting
+from hnclip.search.model import check_same, described, encoder_of, lasting, name_of
 from hnclip.search.record import UNFINISHED, is_index, read_record
 from hnclip.search.table import Row, located, read_rows, stored
 from hnclip.search.unfinished import Unfinished, forget
-from hnclip.search.walk import Found, Walked, walk
+from hnclip.search.walk import Found, Walked, check_there, walk
 from hnclip.search.write import write
 
 KINDS = ("auto", "flat", "ivf", "hnsw")
@@ -60,8 +60,9 @@ def build(
     _check_kind(kind)
     index = Path(to) if to is not None else beside(places[0])
     _check_free(index)
-    walked = walk(places, recursive, index)
+    check_there(places)
     with claimed(index):
+        walked = walk(places, recursive, index)  # only now: what another update saw meanwhile must not count as gone
         had = read_record(index) if is_index(index) else None
         rows = read_rows(index / had["files"]["files"]) if had else []
         found = changes(rows, walked.images, places, recursive, index)
@@ -138,7 +139,7 @@ def _embedded(
     tell: Callable[[int, int], None],
 ) -> tuple[dict[str, Any], int, list[str]]:
     """(the index's model, pictures embedded, faults); the model is not opened where its name is enough."""
-    if had and not found.unsure and lasting(str(getattr(model, "name", model))) == had["model"]["name"]:
+    if had and not found.unsure and lasting(name_of(model)) == had["model"]["name"]:
         return had["model"], 0, []
     encoder = encoder_of(model)
     if had:

@@ -17,6 +17,11 @@ def encoder_of(model: Any) -> Any:
     return Encoder(os.fspath(model))
 
 
+def name_of(model: Any) -> str:
+    """What the model was asked for as; a path has a `name` too, which is not it."""
+    return os.fspath(model) if isinstance(model, str | os.PathLike) else model.name
+
+
 def lasting(name: str) -> str:
     """A model's name as it holds wherever a command is run: files and folders by their absolute paths."""
     kind, _, tag = name.partition(":")

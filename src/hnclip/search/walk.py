@@ -37,12 +37,8 @@ class Walked:
 def walk(places: Sequence[Path], recursive: bool, leave_out: Path) -> Walked:
     """The images of folders, and files that were named one by one, whatever they are called.
 
-    Hidden files and folders, and the folder `leave_out`, are passed by; links to folders are not followed. Raises
-    FileNotFoundError naming every place that is not there.
+    Hidden files and folders, and the folder `leave_out`, are passed by; links to folders are not followed.
     """
-    absent = [str(place) for place in places if not Path(place).exists()]
-    if absent:
-        raise FileNotFoundError(f"no such folder or image: {', '.join(absent)}")
     walked = Walked()
     seen: set[str] = set()
     for place in map(os.path.abspath, places):
@@ -58,6 +54,13 @@ def walk(places: Sequence[Path], recursive: bool, leave_out: Path) -> Walked:
             else:
                 walked.others += 1
     return walked
+
+
+def check_there(places: Sequence[Path]) -> None:
+    """Raises FileNotFoundError naming every place that is not there."""
+    absent = [str(place) for place in places if not Path(place).exists()]
+    if absent:
+        raise FileNotFoundError(f"no such folder or image: {', '.join(absent)}")
 
 
 def files(folder: str, recursive: bool, leave_out: str) -> Iterator[str]:

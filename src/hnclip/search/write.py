@@ -31,7 +31,7 @@ def write(
     if not table:
         raise ValueError(f"none of the images can be read, so there is nothing to index for {index}")
     now = approximate.kind_for(len(table), asked, had["kind"] if had else None)
-    if had and not found.any and now == had["kind"]:
+    if had and not found.any and now == had["kind"] and _faiss_is_there(index, had):
         record = {**had, "asked": asked}
         if record == had:
             sweep(index, had)
@@ -70,7 +70,9 @@ def read_vectors(index: Path, record: dict[str, Any]) -> np.ndarray:
     """The unit vectors of an index in the table's order, float32 [I, D], in the file."""
     path, shape = index / record["files"]["vectors"], (record["images"], record["model"]["width"])
     if path.stat().st_size != shape[0] * shape[1] * 4:
-        raise ValueError(f"{path} is damaged (not {shape[0]} vectors of {shape[1]} numbers); make the index again")
+        raise ValueError(
+            f"{path} is damaged (not {shape[0]} vectors of {shape[1]} numbers); delete the index and make it again"
+        )
     return np.memmap(path, np.float32, "r", shape=shape)
 
 
@@ -112,7 +114,7 @@ def _write_faiss(
     kind, vectors_ID = record["kind"], read_vectors(index, record)
     record["files"]["faiss"] = f"faiss-{record['update']}.{kind}"
     made = None
-    if had and had["kind"] == kind:
+    if had and had["kind"] == kind and _faiss_is_there(index, had):
         made = approximate.read(index / had["files"]["faiss"], whole=True)
         approximate.remove(made, kind, np.array(sorted(found.gone), np.int64))
         new = len(found.kept)
@@ -122,6 +124,11 @@ def _write_faiss(
     record["effort"], shares = approximate.tuned(made, kind, vectors_ID, ids_I)
     record["recall"] = {"at": approximate.NEIGHBOURS, **shares, "sample": min(approximate.SAMPLE, len(ids_I))}
     approximate.write(index / record["files"]["faiss"], made)
+
+
+def _faiss_is_there(index: Path, record: dict[str, Any]) -> bool:
+    """False where a person removed the file, as a message about a damaged one says: it is built anew."""
+    return record["files"]["faiss"] is None or (index / record["files"]["faiss"]).is_file()
 
 
 def _versions() -> dict[str, str]:
