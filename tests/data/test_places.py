@@ -108,6 +108,7 @@ def test_damaged_shards_and_odd_members_are_all_named(tmp_path):
             ("d.txt", b"A dog."),
             ("._d.png", b"x"),
             ("e.png", png(5)),
+            ("f.json", b"[" * 100_000),
         ],
     )
     put_tar(tmp_path / "set" / "2.tar", [("g.png", png(3)), ("g.txt", b"A cat."), ("g.caption", b"A dog.")])
@@ -116,6 +117,7 @@ def test_damaged_shards_and_odd_members_are_all_named(tmp_path):
     found = read(tmp_path, tmp_path / "set")
     lines = "\n".join(found.problems.lines())
     assert "0.tar: deep/a.jpg is a second image of its key" in lines and "0.tar: b.json: Expecting" in lines
+    assert "0.tar: f.json: maximum recursion depth" in lines
     assert "0.tar: c.json: expected an object" in lines and "1.tar: it is damaged or cut short" in lines
     assert "2.tar: g.caption: a second text of its key" in lines and "A dog." not in str(found.rows)
     assert "0.tar: d: no image has this key (d.jpg, d.png, ...)" in lines
@@ -179,6 +181,16 @@ def test_one_arrow_file_is_a_table_and_utf16_is_called_so(tmp_path):
     assert len(read(tmp_path, tmp_path / "set" / "data-00000-of-00001.arrow").rows) == 7
     (tmp_path / "a.csv").write_bytes("image,caption\n0.png,A cat.\n".encode("utf-16"))
     assert "a.csv is not UTF-8 (it is UTF-16); save it as UTF-8" in refused(tmp_path, tmp_path / "a.csv")
+
+
+def test_what_is_no_text_is_told_in_few_letters(tmp_path):
+    rows = {"image": ["0.png", "1.png"], "caption": [b"A cat.", b"A dog."], "lists": [[b"x" * 9999]] * 2}
+    parquet.write_table(pa.table(rows), tmp_path / "a.parquet")
+    assert "'caption' is no text (write it as one): 2\n  row 1: bytes\n" in "\n".join(
+        read(tmp_path, tmp_path / "a.parquet").problems.lines()
+    )
+    found = read(tmp_path, tmp_path / "a.parquet", caption_column="lists").problems.lines()
+    assert "'lists' is no text" in found[0] and max(map(len, found)) < 200
 
 
 def test_tables_of_different_columns_are_no_data_set(tmp_path):
@@ -322,6 +334,8 @@ def test_the_columns_that_were_chosen_are_told(tmp_path):
     assert shown(found) == [("0.png", "A")] and "'long_caption' may hold some, too (caption_column" in found.told[0]
     found = read(tmp_path, tmp_path / "a.csv", images=False, caption_column=("long_caption", "caption"))
     assert shown(found) == [("0.png", "B"), ("0.png", "A")] and found.told == []
+    (tmp_path / "a.csv").write_text("image,caption,caption_2\n0.png,A,B\n")
+    assert "'caption_2' may hold some, too" in read(tmp_path, tmp_path / "a.csv", images=False).told[0]
     (tmp_path / "a.csv").write_text("caption\nA\nB\n")
     assert shown(read(tmp_path, tmp_path / "a.csv", images=False)) == [("line 2", "A"), ("line 3", "B")]
     assert "surely the image; name it as image_column" in refused(tmp_path, tmp_path / "a.csv")

@@ -123,7 +123,7 @@ def _jsonl(path: Path, problems: Problems) -> Table:
                 continue
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 problems.add(UNREADABLE, f"line {number}: {error}")
                 continue
             half = half_character(row) if "\\u" in line else None

@@ -74,7 +74,8 @@ def _only_caption(table: Table) -> tuple[str | tuple[str, ...], list[str]]:
 def _only(table: Table, names: tuple[str, ...], option: str, what: str, optional: bool) -> tuple[str | None, list[str]]:
     """The column of the name itself, or the only one of a well-known name."""
     if what in table.columns:
-        others = [column for column in table.columns if column != what and column.casefold() in names]
+        alike = [column for column in table.columns if column != what]
+        others = [name for name in alike if name.casefold() in names or NUMBERED.fullmatch(name.casefold())]
         also = f"{what}s are read from the column {what!r}; {', '.join(map(repr, others))} may hold some, too"
         return what, [f"{also} ({option} chooses)"] if others and what == "caption" else []
     found = [column for column in table.columns if column.casefold() in names]

@@ -1,6 +1,7 @@
 """The checks of a person's own images and captions, before hours are spent on them."""
 
 import hashlib
+import reprlib
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
@@ -99,7 +100,8 @@ def _text(row: dict[str, Any], column: str, where: str, problems: Problems) -> s
     if value is None or (isinstance(value, str) and not visible(value)):
         problems.add(f"empty {column!r} (fill them in or remove the rows)", where)
     elif not isinstance(value, str):
-        problems.add(f"{column!r} is no text (write it as one)", f"{where}: {value!r}")
+        found = "bytes" if isinstance(value, Picture) else reprlib.repr(value)  # an image's bytes may be within
+        problems.add(f"{column!r} is no text (write it as one)", f"{where}: {found}")
     else:
         return value
     return None

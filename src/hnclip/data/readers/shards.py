@@ -105,7 +105,7 @@ def _add(
         return
     try:
         _read_text(sample, kind, stream.read(), lines)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         problems.add(UNREADABLE, f"{shard}: {name}: {error}")
         sample.unreadable = True
 
