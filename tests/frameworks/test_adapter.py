@@ -18,6 +18,7 @@ from hnclip.data.prepare import prepare
 from hnclip.data.split import open_split
 from hnclip.data.vectors import read_vectors
 from hnclip.encode import encode_split
+from hnclip.frameworks import create
 from hnclip.models.cached import CachedTowers, Map
 from hnclip.models.trained import load_trained
 from hnclip.ranks import retrieval
@@ -127,6 +128,11 @@ def test_vectors_that_are_none_are_named(tmp_path, column, rows, words):
     parquet.write_table(pa.table(columns), tmp_path / "own.parquet")
     with pytest.raises(ValueError, match=words):
         read_vectors(tmp_path / "own.parquet")
+
+
+def test_what_needs_towers_does_not_take_embeddings():
+    with pytest.raises(ValueError, match="framework .finelip. needs the states of single patches and words"):
+        create("finelip", CachedTowers((8, 8), 10.0), {})
 
 
 def test_an_image_with_two_embeddings_is_named():

@@ -62,8 +62,11 @@ class CachedTowers(Backbone):
     (`Map`); both come out as wide as the narrower of the two.
     """
 
+    offers: frozenset[str] = frozenset()
+
     def __init__(self, widths: tuple[int, int], scale: float, hidden: int | None = None, sides: tuple[str, ...] = ()):
         nn.Module.__init__(self)
+        self.tokenizer = ""  # it reads no texts
         self.widths, self.hidden, self.sides = tuple(widths), hidden, tuple(sides)
         out = min(widths)
         self.clip = _Scale(scale)
