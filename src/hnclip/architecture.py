@@ -23,7 +23,7 @@ NEEDS = {
     "clip_tokenizer": "CLIP's tokenizer, which tells where in a caption a token lies",
 }
 ANY = "longclip"  # the framework that takes every backbone, for messages
-IMAGE_NUMBERS = {"joined": "tf_efficientnet_lite0"}
+JOINED_IMAGE = "tf_efficientnet_lite0"  # timm's name of the image model of a backbone of kind `joined`
 
 
 def model_config(model: str) -> dict[str, Any]:
@@ -50,11 +50,8 @@ def exported(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         words = found["model_cfg"]["text_cfg"]
-        beside = Path(folder) / "config.json"
+        beside = path.with_name("config.json")  # as `hnclip export` writes it; others keep that of a whole CLIP there
         if "hf_model_name" in words and words.get("hf_model_pretrained") is False and beside.is_file():
-            words["hf_config"] = json.loads(beside.read_text(encoding="utf-8"))  # as `hnclip export` writes it
-        words, beside = found["model_cfg"]["text_cfg"], path.with_name("config.json")
-        if "hf_model_name" in words and beside.is_file():
             words["hf_config"] = json.loads(beside.read_text(encoding="utf-8"))
         return {"model_cfg": found["model_cfg"], "preprocess_cfg": found.get("preprocess_cfg", {})}
     except (ValueError, KeyError, TypeError) as error:
@@ -125,13 +122,23 @@ def image_size(architecture: dict[str, Any], otherwise: int = 224) -> int:
     return size[0] if isinstance(size, list | tuple) else size
 
 
+def header(path: str) -> dict[str, str]:
+    """What a safetensors file says of itself, read from its head alone; ValueError where it is none."""
+    try:
+        with open(path, "rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > 2**27:
+                raise ValueError("its head is too long")
+            return json.loads(file.read(length)).get("__metadata__", {})
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f"{path} is no safetensors file ({error})") from None
+
+
 def of_checkpoint(path: Path) -> dict[str, Any]:
     """The architecture in a safetensors file of ours, from its header alone. Raises ValueError where it has none."""
     try:
-        with path.open("rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        return json.loads(header["__metadata__"]["architecture"])
-    except (OSError, ValueError, KeyError, OverflowError, MemoryError) as error:
+        return json.loads(header(str(path))["architecture"])
+    except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"{path} is no checkpoint written by hnclip ({error!r})") from None
 
 
@@ -160,7 +167,7 @@ def joined(entry: dict[str, Any]) -> dict[str, Any]:
         "custom_text": True,
         "vision_cfg": {
             "image_size": entry["transform"]["size"],
-            "timm_model_name": IMAGE_NUMBERS["joined"],
+            "timm_model_name": JOINED_IMAGE,
             "timm_pool": "avg",
             "timm_proj": "linear",
             "timm_proj_bias": True,

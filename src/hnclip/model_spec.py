@@ -9,6 +9,7 @@ from hnclip.architecture import (
     LOCAL,
     exported,
     fault,
+    header,
     image_size,
     model_config,
     openai_layout,
@@ -90,18 +91,6 @@ def _of_file(path: Path) -> dict[str, Any]:
         "tokenizer": said.get("tokenizer", "clip"),
         "transform": _transform(preprocess["size"], preprocess["interpolation"], preprocess["resize"]),
     }
-
-
-def header(path: str) -> dict[str, str]:
-    """What a safetensors file says of itself, read from its head alone; ValueError where it is none."""
-    try:
-        with open(path, "rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if length > 2**27:
-                raise ValueError("its head is too long")
-            return json.loads(file.read(length)).get("__metadata__", {})
-    except (ValueError, AttributeError) as error:
-        raise ValueError(f"{path} is no safetensors file ({error})") from None
 
 
 def _longclip(weights: str) -> dict[str, Any]:

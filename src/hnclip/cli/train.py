@@ -102,13 +102,13 @@ def _tell(run: Path, as_json: bool) -> None:
 
 def _next(run: Path) -> list[str]:
     """Commands that take the run; of one on embeddings that were given, none that needs its encoder."""
-    from hnclip.model_spec import ADAPTER, header
+    from hnclip.model_spec import is_adapted
     from hnclip.store import read_json
 
     name = shlex.quote(str(run))
     if read_json(run / "run.json")["config"]["backbone"]["kind"] == "embeddings":
         return [f"export {name} OUT --to adapter", f"compare {name} OTHER_RUN"]
-    kind = "adapter" if header(str(run / "weights.safetensors")).get("format") == ADAPTER else "open_clip"
+    kind = "adapter" if is_adapted(run) else "open_clip"
     return [
         f"evaluate {name} OTHER_CAPTIONS --images DIR",
         f"index {name} IMAGES",

@@ -1,13 +1,12 @@
 """A backbone from its config entry, checked against what the pixel cache and the tokens were made for."""
 
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from hnclip.architecture import LOCAL
+from hnclip.architecture import LOCAL, STARTER
 from hnclip.data.images import Transform
 from hnclip.data.tokenizers import words
 from hnclip.models.backbone import Backbone, Preprocess
@@ -17,7 +16,6 @@ from hnclip.models.pretrained import load_exported, load_open_clip
 from hnclip.models.whole_towers import WholeTowers
 from hnclip.options import from_dict, unknown
 
-STARTER = files("hnclip") / "weights" / "tiny.safetensors"
 KINDS = ("starter", "checkpoint", "longclip", "open_clip", "joined", "random")
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import torch
 
-from hnclip.model_spec import ADAPTER, header
+from hnclip.architecture import header
+from hnclip.model_spec import ADAPTER
 from hnclip.models.backbone import Backbone
 from hnclip.models.cached import CachedTowers, load_adapter, save_adapter
 from hnclip.models.checkpoints import load_backbone, save_backbone
