@@ -6,7 +6,7 @@ LOOK = """
 .verdict.apart, .verdict.flat, .verdict.short { border-color: #e69f00; background: #fdf8ee; }
 .verdict.few, .verdict.one { border-color: #6b6b6b; background: #f5f5f5; }
 .verdict h2 { border: 0; margin: 0 0 .3rem; font-size: 1.2rem; }
-.verdict p { max-width: none; }
+.verdict h2, .verdict p { max-width: none; white-space: normal; }
 .loud, .faults, .looks { padding: .7rem 1.1rem; margin: 1rem 0; border-radius: 4px; }
 .loud, .faults { border: 2px solid #d55e00; background: #fff6f0; }
 .faults h2, .looks h2 { border: 0; margin: 0 0 .3rem; font-size: 1.05rem; }
