@@ -189,6 +189,9 @@ def test_what_is_no_text_is_told_in_few_letters(tmp_path):
     assert "'caption' is no text (write it as one): 2\n  row 1: bytes\n" in "\n".join(
         read(tmp_path, tmp_path / "a.parquet").problems.lines()
     )
+    parquet.write_table(pa.table({"image": ["0.png"], "caption": pa.array([[0.5] * 9])}), tmp_path / "vectors.parquet")
+    said = read(tmp_path, tmp_path / "vectors.parquet", images=False).problems.lines()
+    assert said[:2] == ["'caption' is no text (write it as one): 1", "  row 1: a list of numbers"]
     found = read(tmp_path, tmp_path / "a.parquet", caption_column="lists").problems.lines()
     assert "'lists' is no text" in found[0] and max(map(len, found)) < 200
 

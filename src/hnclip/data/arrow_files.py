@@ -10,13 +10,14 @@ from pyarrow import compute, ipc, parquet, types
 from hnclip.data.pictures import Absent, Picture, Pictures
 
 BATCH = 64  # rows of images held at once
+NUMBERS = Absent("a list of numbers")  # in the place of an embedding
 
 
 def read_arrow(path: Path) -> tuple[list[str], list[dict[str, Any]], Pictures | None]:
     """(columns, rows, images) of a .parquet or .arrow file.
 
     An image column, a struct of `bytes` and `path` as Hugging Face's datasets have or a column of bytes, has a
-    `Picture` in each row; a path where only a path is known; `Absent` where there is neither.
+    `Picture` in each row; a path where only a path is known; `Absent` where there is neither. Embeddings are not read.
     """
     schema = read_schema(path)
     images = [field.name for field in schema if is_image(field.type)]
@@ -115,8 +116,17 @@ def _leaf(file: parquet.ParquetFile, name: str) -> str:
 def _values(batch: pyarrow.RecordBatch, images: list[str], bodies: bool) -> dict[str, list[Any]]:
     made = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        made[name] = _glance(column) if name in images and not bodies else column.to_pylist()
+        if name in images and not bodies:
+            made[name] = _glance(column)
+        else:
+            made[name] = [NUMBERS] * len(column) if _is_vectors(column.type) else column.to_pylist()
     return made
+
+
+def _is_vectors(kind: pyarrow.DataType) -> bool:
+    """True for lists of fractions, such as embeddings: as Python's numbers they would take ten times their size."""
+    listed = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return listed and types.is_floating(kind.value_type)
 
 
 def _glance(column: pyarrow.Array) -> list[tuple[int, str]]:

@@ -100,11 +100,17 @@ def _text(row: dict[str, Any], column: str, where: str, problems: Problems) -> s
     if value is None or (isinstance(value, str) and not visible(value)):
         problems.add(f"empty {column!r} (fill them in or remove the rows)", where)
     elif not isinstance(value, str):
-        found = "bytes" if isinstance(value, Picture) else reprlib.repr(value)  # an image's bytes may be within
-        problems.add(f"{column!r} is no text (write it as one)", f"{where}: {found}")
+        problems.add(f"{column!r} is no text (write it as one)", f"{where}: {_told(value)}")
     else:
         return value
     return None
+
+
+def _told(value: Any) -> str:
+    """What stands in the place of a text, in few letters: an image's bytes may be within."""
+    if isinstance(value, Absent):
+        return value.reason
+    return "bytes" if isinstance(value, Picture) else reprlib.repr(value)
 
 
 def _family(row: dict[str, Any], column: str) -> str:
