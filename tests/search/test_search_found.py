@@ -85,6 +85,13 @@ def test_json_has_all_queries(command, photos, tmp_path):
     assert set(told["queries"][0]["results"][0]) == {"rank", "cosine", "path", "id", "missing"}
 
 
+def test_what_a_model_prints_stays_out_of_the_document(command, monkeypatch):
+    texts = Stub.texts
+    monkeypatch.setattr(Stub, "texts", lambda self, asked: print("waiting for weights") or texts(self, asked))
+    done = command("red", "--json")
+    assert json.loads(done.stdout)["images"] and "waiting for weights" in done.stderr
+
+
 def test_the_table_shows_names_as_they_are(command):
     shown = command("white", "--top", "5").stdout
     assert "[bold]red[bold].png" in shown and "<script>alert(1).png" in shown and "é 図.png" in shown

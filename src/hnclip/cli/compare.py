@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from hnclip.cli.output import Json, console, print_json, say, table
+from hnclip.cli.results import record
 
 EXAMPLES = """Examples:
 [bold]hnclip compare RUNS/infonce/f100/s42 RUNS/hn/f100/s42[/bold]
@@ -42,7 +43,7 @@ def compare(
         )
     found, notes = compare_runs.compare(groups, k, every)
     if as_json:
-        print_json({"comparisons": [_record(row) for row in found], "notes": notes})
+        print_json({"comparisons": [record(row) | {"verdict": _verdict(row)} for row in found], "notes": notes})
         return
     for target in dict.fromkeys(row.target for row in found):
         _show([row for row in found if row.target == target])
@@ -76,10 +77,3 @@ def _verdict(row) -> str:
     if math.isnan(row.p_adjusted) or row.p_adjusted >= LEVEL:
         return "not shown to differ"
     return "better" if row.difference > 0 else "worse"
-
-
-def _record(row) -> dict:
-    from dataclasses import asdict
-
-    found = asdict(row) | {"verdict": _verdict(row)}
-    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in found.items()}

@@ -1,5 +1,7 @@
 """`hnclip doctor`: whether captions are the kind that a boosted loss is for, before anything is trained."""
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,7 +62,7 @@ def doctor(
         **given(layout=layout, txt=txt),
     )
     asked = Asked(source, split=split, model=model, text_model=text_model, sample=sample)
-    with TemporaryDirectory(prefix="hnclip-doctor-") as unpacked, progress() as told:
+    with redirect_stdout(sys.stderr), TemporaryDirectory(prefix="hnclip-doctor-") as unpacked, progress() as told:
         found = diagnose(asked, Path(unpacked) / "images", told)
         if not no_html:
             from hnclip.doctor.sheet import write_page

@@ -1,5 +1,7 @@
 """`hnclip embed`: embeddings of one's own images and captions, as a file."""
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +44,8 @@ def embed(
     columns = dict(image_column=image_column, caption_column=caption_column)
     columns |= dict(id_column=id_column, split_column=split_column)
     columns |= given(layout=layout, url_column=url_column, txt=txt)
-    found = embed_own(model, Source(captions, images=str(images) if images else None, **columns), to, batch)
+    with redirect_stdout(sys.stderr):
+        found = embed_own(model, Source(captions, images=str(images) if images else None, **columns), to, batch)
     if as_json:
         print_json({"file": str(to), "model": model, **vars(found)})
         return

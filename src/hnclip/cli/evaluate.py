@@ -35,7 +35,7 @@ def evaluate(
     split_column: Annotated[
         str | None, typer.Option(help="The column with a row's split, to rank one split of it:")
     ] = None,
-    split: Annotated[str, typer.Option(help="the split to rank.")] = "test",
+    split: Annotated[str | None, typer.Option(help="the split to rank; test by default.")] = None,
     layout: Layout = None,
     image_column: ImageColumn = None,
     caption_column: CaptionColumn = None,
@@ -56,6 +56,8 @@ def evaluate(
     from hnclip.report.recalls import read_ranks, recalls
 
     wanted = parse_ks(ks)
+    if split and not split_column:
+        raise typer.BadParameter("it names a value of --split-column: give that too", param_hint="--split")
     if captions is None:
         if not is_run(model):
             raise ValueError(
@@ -65,8 +67,8 @@ def evaluate(
         rows = [row for path in paths if len(found := read_ranks(path)) for row in recalls(found, wanted)]
         _print(rows, {"model": model}, as_json)
         return
-    called = name or _name(captions)
-    split = split if split_column else "all"
+    called = _name(captions, name)
+    split = (split or "test") if split_column else "all"
     place = _place(model, called, split, out, is_run(model))
     options = given(
         captions=captions,
@@ -83,11 +85,14 @@ def evaluate(
     _evaluate(model, options, called, split, place, wanted, as_json)
 
 
-def _name(captions: str) -> str:
+def _name(captions: str, name: str | None) -> str:
+    """What the captions are called, also as a file. Raises ValueError for a name that a file should not have."""
     import re
 
-    path = Path(captions)
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem or path.absolute().name).strip("-") or "captions"
+    path, other = Path(captions), r"[^A-Za-z0-9_-]+"
+    if name and re.search(other, name):
+        raise ValueError(f"--name {name}: letters, digits, - and _ only, since the file of ranks is called so")
+    return name or re.sub(other, "-", path.stem or path.absolute().name).strip("-") or "captions"
 
 
 def _place(model: str, name: str, split: str, out: Path | None, run: bool) -> Path:

@@ -1,5 +1,7 @@
 """`hnclip export`: a run, or another model, as a folder that other libraries load."""
 
+import sys
+from contextlib import redirect_stdout
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -39,7 +41,8 @@ def export(
     """A run as a folder for open_clip, transformers, peft or onnxruntime, with a card that says how it was made."""
     from hnclip.export import main
 
-    made = main(run, out, to.value)
+    with redirect_stdout(sys.stderr):
+        made = main(run, out, to.value)
     if as_json:
         print_json(made)
         return

@@ -1,7 +1,6 @@
 """Recall at k as commands print it: a table a target, or records for scripts."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 from hnclip.cli.output import console, table
@@ -32,17 +31,15 @@ def _score(row: Any, percent: Any) -> str:
 
 def recall_records(rows: list) -> list[dict[str, Any]]:
     """The rows for `--json`; an interval that nothing tells is null."""
+    return [record(row) for row in rows]
+
+
+def record(row: Any) -> dict[str, Any]:
+    """The fields of a row for `--json`, which knows no NaN: null in its place."""
     from dataclasses import asdict
 
-    return [
-        {
-            **{
-                key: None if isinstance(value, float) and math.isnan(value) else value
-                for key, value in asdict(row).items()
-            }
-        }
-        for row in rows
-    ]
+    found = asdict(row).items()
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in found}
 
 
 def parse_ks(text: str) -> tuple[int, ...]:
@@ -51,11 +48,3 @@ def parse_ks(text: str) -> tuple[int, ...]:
     if not all(part.isdigit() and int(part) > 0 for part in parts):
         raise ValueError(f"--ks: whole numbers from 1 with commas between them, such as 1,5,10; got {text!r}")
     return tuple(dict.fromkeys(map(int, parts)))
-
-
-def run_name(folder: Path) -> str:
-    """A run's folder as a person calls it: its cell, where it is one."""
-    from hnclip.store import read_json
-
-    record = folder / "run.json"
-    return read_json(record).get("cell", str(folder)) if record.is_file() else str(folder)

@@ -1,6 +1,8 @@
 """`hnclip search`: the images of an index that are nearest to a text or a picture."""
 
 import os
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,13 +38,14 @@ def search(
 
     if query is None and not image and queries is None:
         raise typer.BadParameter("say what to look for: QUERY, --image FILE or --queries FILE", param_hint="QUERY")
-    opened = open_index(index, model)
-    texts = ([] if query is None else [query]) + ([] if queries is None else _lines(queries))
-    asked = opened.texts(texts) + [opened.image(path) for path in image or []]
+    with redirect_stdout(sys.stderr):
+        opened = open_index(index, model)
+        texts = ([] if query is None else [query]) + ([] if queries is None else _lines(queries))
+        asked = opened.texts(texts) + [opened.image(path) for path in image or []]
+        found = [(one, opened.search(one, top)) for one in asked]
     for one in asked:
         if one.cut:
             say(f"longer than the model reads, so its end is not looked for: {_short(one.words)}")
-    found = [(one, opened.search(one, top)) for one in asked]
     if show and html is None:
         html = index / "search.html"
     if html is not None:
