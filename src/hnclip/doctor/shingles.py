@@ -49,10 +49,11 @@ def shingles(words_N: Iterable[Sequence[str]]) -> Shingles:
 
 
 def near_pairs(found: Shingles, least: float) -> list[tuple[int, int, float]]:
-    """Pairs whose Jaccard index is at least `least`: enough of them to join all captions that any chain of them joins.
+    """Pairs whose Jaccard index is at least `least`, without those that a chain of the others joins already.
 
     Within a band's bucket each caption is compared with the bucket's first and with the one before it, so that a
-    thousand captions of one template take two thousand comparisons; pairs that are joined already are not looked at.
+    thousand captions of one template take two thousand comparisons. Two that are like each other but not like these
+    need another band to be found.
     """
     signature_NH = _signatures(found)
     parent = numpy.arange(len(found))
