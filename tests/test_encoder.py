@@ -2,6 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
+from PIL import Image
+
 from hnclip.encoder import Encoder
 
 
@@ -24,3 +28,17 @@ def test_a_text_that_just_fits_is_not_cut():
     encoder = Encoder("tiny")
     fits = " ".join(["box"] * (encoder.entry["context"] - 2))
     assert encoder.cut([fits, f"{fits} box", "a box"]) == [False, True, False]
+
+
+def test_files_are_embedded_in_their_order_as_their_bytes_are(tmp_path):
+    encoder = Encoder("tiny", batch=2)
+    paths = [tmp_path / f"{name}.png" for name in "cab"]
+    for number, path in enumerate(paths):
+        Image.new("RGB", (60, 50 + number), (90 * number, 50, 200)).save(path)
+    found = encoder.files(paths)
+    assert np.abs(found - encoder.images((path.name, path.read_bytes()) for path in paths)).max() < 1e-6
+    assert found.shape == (3, encoder.width) and (found[0] @ found[1:].T < 0.9999).all()
+    assert encoder.files([]).shape == (0, encoder.width)
+    paths[1].write_bytes(b"no picture")
+    with pytest.raises(ValueError, match="a.png: cannot be read"):
+        encoder.files(paths)

@@ -6,10 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hnclip.data.bounded import bounded, grouped
 from hnclip.data.captions_of import Source, read_data
-from hnclip.data.images import decode, transform_image
-from hnclip.data.tokens import tokenize
 from hnclip.encoder import Encoder
 from hnclip.store import write_rows
 
@@ -37,10 +34,10 @@ def embed_own(model: str, source: Source, out: Path, batch: int = 32) -> Embedde
     encoder = Encoder(model, batch)
     ids = list(dict.fromkeys(row.id for row in data.rows))
     paths = {row.id: row.path for row in data.rows}
-    image_ID = _images(encoder, [paths[name] for name in ids])
+    image_ID = encoder.files([paths[name] for name in ids])
     captions = [row.caption for row in data.rows]
     text_CD = encoder.texts(captions)
-    cut = tokenize(captions, encoder.entry["tokenizer"], encoder.entry["context"]).truncated
+    cut = sum(encoder.cut(captions))
     place = {name: number for number, name in enumerate(ids)}
     columns = {
         "id": [row.id for row in data.rows],
@@ -53,17 +50,6 @@ def embed_own(model: str, source: Source, out: Path, batch: int = 32) -> Embedde
     told = {"scale": repr(encoder.scale), "cut": str(cut), "model": model, "identity": encoder.identity}
     write_rows(out, pa.table(columns), told)
     return Embedded(len(ids), len(captions), cut, encoder.width, data.told)
-
-
-def _images(encoder: Encoder, paths: list[Path]) -> np.ndarray:
-    """Embeddings of image files, [I, D], decoded on several threads."""
-
-    def pixels(path: Path) -> np.ndarray:
-        image = decode(path.read_bytes(), str(path), encoder.transform.exif)
-        return transform_image(image, encoder.transform)
-
-    decoded = bounded(pixels, paths, 4 * encoder.batch)
-    return np.concatenate([encoder.pixels(group) for group in grouped(decoded, encoder.batch)])
 
 
 def _vectors(rows_ND: np.ndarray) -> pa.FixedSizeListArray:

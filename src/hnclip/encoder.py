@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from hnclip.data.images import Transform, decode, transform_image
+from hnclip.data.bounded import PIXELS, Room, bounded, grouped
+from hnclip.data.images import Transform, count_pixels, decode, transform_image
 from hnclip.data.tokens import tokenize
 from hnclip.encode import device, encode_texts
 from hnclip.model_spec import backbone_entry, is_adapted
@@ -89,14 +90,27 @@ class Encoder:
 
         Raises ValueError for one that cannot be read, naming it.
         """
-        found, waiting = [], []
-        for name, data in files:
-            waiting.append(transform_image(decode(data, name, self.transform.exif), self.transform))
-            if len(waiting) == self.batch:
-                found.append(self.pixels(waiting))
-                waiting = []
-        if waiting:
-            found.append(self.pixels(waiting))
+        return self._rows(self._look(data, name) for name, data in files)
+
+    def files(self, paths: Sequence[Path]) -> np.ndarray:
+        """Embeddings of image files, float32 [I, D]; they are opened on several threads, and few at once.
+
+        Raises ValueError or OSError for one that cannot be read, naming it.
+        """
+        room = Room(PIXELS)
+
+        def look(path: Path) -> np.ndarray:
+            data = Path(path).read_bytes()
+            with room.taken(count_pixels(data)):
+                return self._look(data, str(path))
+
+        return self._rows(bounded(look, paths, 4 * self.batch))
+
+    def _look(self, data: bytes, name: str) -> np.ndarray:
+        return transform_image(decode(data, name, self.transform.exif), self.transform)
+
+    def _rows(self, pictures: Iterable[np.ndarray]) -> np.ndarray:
+        found = [self.pixels(group) for group in grouped(pictures, self.batch)]
         return np.concatenate(found) if found else np.zeros((0, self.width), np.float32)
 
     @torch.no_grad()

@@ -1,7 +1,6 @@
 """A model's ranks on captions and images that no study names: checked and ranked as a benchmark's are."""
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from hnclip.data.bounded import bounded
-from hnclip.data.images import decode, transform_image
 from hnclip.data.manifest import image_path, images, read_manifest
 from hnclip.data.prepare.folder import prepare
 from hnclip.data.split import Split
@@ -51,7 +48,8 @@ def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str
         raise ValueError(unknown("split", split, sorted(path.stem for path in work.glob("*.parquet"))))
     found = _split(manifest, target, encoder)
     text_CD = torch.from_numpy(encoder.texts(list(found.frame["caption"])))
-    image_ID = torch.from_numpy(np.concatenate(list(_image_rows(manifest, found.frame, encoder))))
+    paths = [image_path(manifest, image) for image in images(found.frame)["image"]]
+    image_ID = torch.from_numpy(encoder.files(paths))
     ranks = retrieval(found, image_ID, text_CD)
     write_rows(out, ranks, {"model": model, "identity": encoder.identity, "captions": str(options["captions"])})
     shutil.rmtree(work)
@@ -64,19 +62,3 @@ def _split(manifest: Path, target: str, encoder: Encoder) -> Split:
     first = images(frame).index.to_numpy()
     tokens: Tokens = tokenize(list(frame["caption"]), encoder.entry["tokenizer"], encoder.entry["context"])
     return Split(target, frame, np.empty(0), tokens, np.append(first, len(frame)).astype(np.int64))
-
-
-def _image_rows(manifest: Path, frame: pd.DataFrame, encoder: Encoder) -> Iterator[np.ndarray]:
-    """Embeddings of the split's images in order, a batch at a time; pictures are opened on several threads."""
-
-    def look(image: str) -> np.ndarray:
-        path = image_path(manifest, image)
-        return transform_image(decode(path.read_bytes(), str(path), encoder.transform.exif), encoder.transform)
-
-    waiting = []
-    paths = list(images(frame)["image"])
-    for number, pixels in enumerate(bounded(look, paths, 4 * encoder.batch), 1):
-        waiting.append(pixels)
-        if len(waiting) == encoder.batch or number == len(paths):
-            yield encoder.pixels(waiting)
-            waiting = []

@@ -36,7 +36,7 @@ def clip_texts(encoder: Encoder, captions: Sequence[str], told: Told) -> numpy.n
 def clip_images(encoder: Encoder, paths: Sequence[Path], told: Told) -> numpy.ndarray:
     """Unit embeddings of image files that can be read, [I, D]."""
     blocks = _blocks(paths, f"embedding images ({encoder.name})", told)
-    return numpy.concatenate([encoder.images((str(path), path.read_bytes()) for path in block) for block in blocks])
+    return numpy.concatenate([encoder.files(block) for block in blocks])
 
 
 def sentence_texts(name: str, captions: Sequence[str], told: Told) -> tuple[numpy.ndarray, float]:
