@@ -45,7 +45,9 @@ def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str
     prepare(options, work)
     manifest = work / f"{split}.parquet"
     if not manifest.is_file():
-        raise ValueError(unknown("split", split, sorted(path.stem for path in work.glob("*.parquet"))))
+        known = sorted(path.stem for path in work.glob("*.parquet"))
+        shutil.rmtree(work)
+        raise ValueError(unknown("split", split, known))
     found = _split(manifest, target, encoder)
     text_CD = torch.from_numpy(encoder.texts(list(found.frame["caption"])))
     paths = [image_path(manifest, image) for image in images(found.frame)["image"]]

@@ -31,7 +31,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], num
     """A table of texts as they are (no markup in them counts); the columns named in `numbers` stand to the right."""
     from rich.text import Text
 
-    made = Table(title=title, title_justify="left")
+    made = Table(title=Text(title, "table.title") if title else None, title_justify="left")
     for column in columns:
         made.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
     for row in rows:
