@@ -36,7 +36,7 @@ NEEDED = {
 READ = {kind: [*needed] for kind, needed in NEEDED.items()}
 READ["open_clip"] += ["pretrained_tag"]
 READ["random"] += ["seed"]
-READ["embeddings"] += ["id_column", "image_column", "text_column", "scale"]
+READ["embeddings"] += ["id_column", "image_column", "text_column", "caption_column", "scale"]
 AXES = {
     "backbones": "backbones",
     "train": "benchmarks",

@@ -17,7 +17,7 @@ from hnclip.command import run
 from hnclip.data.manifest import images, read_manifest
 from hnclip.data.split import Split
 from hnclip.data.text_vectors import TextVectors
-from hnclip.data.vectors import Vectors, read_vectors
+from hnclip.data.vectors import Vectors, column_words, read_vectors
 from hnclip.embed import embedding_rows, write_embeddings
 from hnclip.encode import encode_split
 from hnclip.models.cached import CachedTowers
@@ -33,7 +33,9 @@ ROUNDING = 1e-3  # of a number of a unit row: one picture embedded twice, in oth
 class Given:
     """A backbone of kind `embeddings`: a Parquet file with one row a caption, and the columns that hold what.
 
-    scale: the inverse temperature that training starts from; null: the file's metadata say it, or else 100.
+    caption_column: where the file has the words, by which its rows are then told; null: an image's captions stand in
+    the order of the benchmark's own file. scale: the inverse temperature that training starts from; null: the file's
+    metadata say it, or else 100.
     """
 
     file: str
@@ -41,6 +43,7 @@ class Given:
     id_column: str = "id"
     image_column: str = "image"
     text_column: str = "text"
+    caption_column: str | None = None
     scale: float | None = None
 
 
@@ -48,7 +51,8 @@ def main(backbone: Path, manifest: Path, out: Path, out_ranks: Path) -> None:
     given = from_dict(Given, read_json(backbone), "backbone")
     frame = read_manifest(manifest)
     vectors = read_vectors(Path(given.file), given.id_column, given.image_column, given.text_column)
-    row_C = rows_of(vectors.ids, frame, given.file)
+    words = column_words(given.file, given.caption_column) if given.caption_column else None
+    row_C = rows_of(vectors.ids, frame, given.file, words)
     check_images(list(frame["id"]), vectors.image_CD[row_C], given.file)
     first = images(frame).index.to_numpy()
     image_ID, text_CD = _unit(vectors.image_CD[row_C[first]]), _unit(vectors.text_CD[row_C])
@@ -62,22 +66,28 @@ def main(backbone: Path, manifest: Path, out: Path, out_ranks: Path) -> None:
     write_embeddings(out, rows, towers, split.tokens.truncated)
 
 
-def rows_of(ids: list[str], frame: pd.DataFrame, file: str) -> np.ndarray:
-    """For each caption of the manifest the row of the file: an image's captions stand there in the same order.
+def rows_of(ids: list[str], frame: pd.DataFrame, file: str, words: list[str | None] | None = None) -> np.ndarray:
+    """For each caption of the manifest the row of the file: the one with the same `words`.
 
-    Raises ValueError naming images of the manifest that the file lacks, or has other numbers of captions of.
+    Without them an image's captions stand there in the same order. Raises ValueError naming images of the manifest
+    that the file lacks, has other numbers of captions of, or has other words of.
     """
-    place, count = {}, Counter()
-    for number, name in enumerate(ids):
-        place[name, count[name]] = number
-        count[name] += 1
+    count = Counter(ids)
     wanted = Counter(frame["id"])
     if odd := [name for name, captions in wanted.items() if count[name] != captions]:
         listed = ", ".join(f"{name!r} ({count[name]} of {wanted[name]} captions)" for name in odd[:20])
         more = f" and {len(odd) - 20} more" if len(odd) > 20 else ""
         raise ValueError(f"{file} does not have the embeddings of {len(odd)} images of this split: {listed}{more}")
-    nth = frame.groupby("id", sort=False).cumcount()
-    return np.array([place[key] for key in zip(frame["id"], nth, strict=True)], np.int64)
+    if words is None:
+        given = list(zip(ids, pd.Series(ids).groupby(ids, sort=False).cumcount(), strict=True))
+        asked = list(zip(frame["id"], frame.groupby("id", sort=False).cumcount(), strict=True))
+    else:
+        given, asked = list(zip(ids, words, strict=True)), list(zip(frame["id"], frame["caption"], strict=True))
+    place = {key: number for number, key in enumerate(given)}
+    if odd := [f"{name!r}: {str(caption)[:60]!r}" for name, caption in asked if (name, caption) not in place]:
+        more = f" and {len(odd) - 20} more" if len(odd) > 20 else ""
+        raise ValueError(f"{file} has other words for {len(odd)} captions of this split: {'; '.join(odd[:20])}{more}")
+    return np.array([place[key] for key in asked], np.int64)
 
 
 def check_images(ids: list[str], image_CD: np.ndarray, file: str) -> None:

@@ -147,3 +147,11 @@ def test_images_of_the_manifest_that_a_file_lacks_are_named():
     with pytest.raises(ValueError, match=r"2 images of this split: 'a' \(1 of 2 captions\), 'c' \(0 of 1 captions\)"):
         embed_given.rows_of(["a", "b"], frame, "own.parquet")
     assert list(embed_given.rows_of(["b", "c", "a", "a"], frame, "own.parquet")) == [2, 3, 0, 1]
+
+
+def test_captions_in_another_order_are_told_by_their_words():
+    frame = pd.DataFrame({"id": ["a", "a", "b"], "caption": ["one", "two", "one"]})
+    ids, words = ["a", "b", "a"], ["two", "one", "one"]
+    assert list(embed_given.rows_of(ids, frame, "own.parquet", words)) == [2, 0, 1]
+    with pytest.raises(ValueError, match="other words for 1 captions of this split: 'a': 'two'"):
+        embed_given.rows_of(ids, frame, "own.parquet", ["three", "one", "one"])

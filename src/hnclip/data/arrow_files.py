@@ -55,7 +55,7 @@ def read_schema(path: Path) -> pyarrow.Schema:
         with pyarrow.memory_map(str(path)) as source:
             return _arrow(source).schema
     except (pyarrow.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError):
+        if isinstance(error, OSError) and error.errno and not isinstance(error, pyarrow.ArrowException):
             raise
         kind = "Parquet" if path.suffix.lower() == ".parquet" else "Arrow"
         raise ValueError(f"{path} is no {kind} file ({error})") from error

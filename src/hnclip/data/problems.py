@@ -60,4 +60,4 @@ class Problems:
             return
         count = sum(map(len, self._found.values()))
         shown = "\n  ".join(self.lines(_SHOWN))
-        raise ValueError(f"{what}, nothing was written (problems: {count}; the whole list is in {record})\n  {shown}")
+        raise ValueError(f"{what} (problems: {count}; the whole list is in {record})\n  {shown}")

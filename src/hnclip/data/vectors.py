@@ -100,3 +100,15 @@ def _scale(path: Path, said: str | None) -> float:
     if not 0 < scale < np.inf:
         raise ValueError(f"{path}: its metadata say `scale` {said!r}; an inverse temperature is a number above 0")
     return scale
+
+
+def column_words(path: str | Path, column: str) -> list[str | None]:
+    """A column of a file of embeddings as texts. Raises ValueError where the file has none of this name."""
+    try:
+        table = parquet.read_table(path, columns=[column])
+    except (pyarrow.ArrowException, OSError, KeyError) as error:
+        raise ValueError(f"{path}: column {column!r} cannot be read ({' '.join(str(error).split())})") from error
+    if not table.column_names:
+        known = ", ".join(parquet.read_schema(path).names)
+        raise ValueError(f"{path} has no column {column!r}; its columns: {known}")
+    return [None if value is None else str(value) for value in table[column].to_pylist()]

@@ -9,16 +9,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-from pyarrow import parquet
-
 from hnclip.data.assign import check_splitting, in_splits
 from hnclip.data.captions import visible
 from hnclip.data.folder_checks import Facts, Row, check_leaks, check_rows
 from hnclip.data.manifest import write_manifest
 from hnclip.data.prepared_rows import manifest_rows, tell
 from hnclip.data.problems import Problems
-from hnclip.data.vectors import read_vectors
+from hnclip.data.vectors import column_words, read_vectors
 from hnclip.options import from_dict
 
 CACHED = True  # it has no pixels, and maybe no words: only frameworks on cached embeddings train on it
@@ -55,7 +52,7 @@ def splits(options: dict[str, Any]) -> list[str]:
     wanted = from_dict(Options, options, "embeddings")
     if not wanted.split_column:
         return list(wanted.split_lists or wanted.split_hash or {})
-    found = _words(wanted, wanted.split_column)
+    found = column_words(wanted.file, wanted.split_column)
     return list(dict.fromkeys(name for name in found if isinstance(name, str) and name.strip()))
 
 
@@ -85,7 +82,7 @@ def _rows(wanted: Options, ids: list[str], image_CD: Any, problems: Problems) ->
     Rows of one id whose image embeddings differ go to `problems`.
     """
     captions, paths, families, named = (
-        _words(wanted, column) if column else [None] * len(ids)
+        column_words(wanted.file, column) if column else [None] * len(ids)
         for column in (wanted.caption_column, wanted.path_column, wanted.family_column, wanted.split_column)
     )
     start = Path(wanted.images or Path(wanted.file).parent).absolute()
@@ -108,15 +105,3 @@ def _rows(wanted: Options, ids: list[str], image_CD: Any, problems: Problems) ->
         count[name] += 1
         rows.append(Row(where, name, path, words or "", families[number] or name, named[number] or ""))
     return rows, facts
-
-
-def _words(wanted: Options, column: str) -> list[str | None]:
-    """A column of the file as texts. Raises ValueError where the file has none of this name."""
-    try:
-        table = parquet.read_table(wanted.file, columns=[column])
-    except (pyarrow.ArrowException, OSError, KeyError) as error:
-        raise ValueError(f"{wanted.file}: column {column!r} cannot be read ({' '.join(str(error).split())})") from error
-    if not table.column_names:
-        known = ", ".join(parquet.read_schema(wanted.file).names)
-        raise ValueError(f"{wanted.file} has no column {column!r}; its columns: {known}")
-    return [None if value is None else str(value) for value in table[column].to_pylist()]
