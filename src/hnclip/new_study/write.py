@@ -22,7 +22,6 @@ FILE = "study.yaml"
 CHECK = ".hnclip-check"  # a folder that is there while the data is looked at, or has found faults
 WEIGHTS = ("weights", "pretrained", "file")
 FROM_PAPER = ("options", "recipe")  # of a framework's entry: what changes from the toy's to a pretrained backbone
-EMBEDDINGS = "embeddings"
 
 
 @dataclass(frozen=True)
