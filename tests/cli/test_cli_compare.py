@@ -28,10 +28,12 @@ def ranks(skill: float, seed: int, target: str = "own/test", items: int = 60) ->
     return pandas.concat(frames, ignore_index=True).assign(scoring="cosine")
 
 
-def made(folder: Path, loss: str, seed: int, skill: float, **more) -> str:
+def made(folder: Path, loss: str, seed: int, skill: float, content: str = "a", **more) -> str:
     cell = f"tiny/own/longclip/{loss}/f100/s{seed}"
     config = {"cell": cell, "seed": seed, "loss": {"name": loss}, "data": {"train": {"name": "own/train"}, "test": []}}
-    write_json(folder / cell / "run.json", {"cell": cell, "config": config})
+    config["data"]["train"]["manifest"] = "own/train.parquet"
+    files = {"own/train.parquet": content}
+    write_json(folder / cell / "run.json", {"cell": cell, "config": config, "files": files})
     write_rows(folder / cell / "ranks.parquet", ranks(skill, seed, **more))
     return str(folder / cell)
 
@@ -74,6 +76,13 @@ def test_a_frozen_models_ranks_stand_beside_every_seed(tmp_path):
     done = told(str(tmp_path / "zero.parquet"), *runs, "--json")
     (row,) = json.loads(done.stdout)["comparisons"]
     assert row["seeds"] == [1, 2, 3] and row["b"] == "tiny" and row["verdict"] == "better"
+
+
+def test_studies_of_one_name_on_other_captions_are_not_one_method(tmp_path):
+    mine = [made(tmp_path / "a", "hn", seed, 0.7) for seed in (1, 2)]
+    other = [made(tmp_path / "b", "hn", seed, 0.2, content="b") for seed in (1, 2)]
+    (row,) = json.loads(told(*mine, *other, "--json").stdout)["comparisons"]
+    assert (row["a"], row["b"], row["seeds"]) == (other[0], mine[0], [1, 2])
 
 
 def test_every_pair_is_judged_on_request_and_p_values_adjusted(tmp_path):

@@ -65,12 +65,15 @@ def read_run(path: str) -> Run:
         return Run(path, path, (name,), None, read_ranks(place))
     if not (place / "run.json").is_file():
         raise FileNotFoundError(f"{path} is neither the folder of a finished run nor a file of ranks (.parquet)")
-    config = store.read_json(place / "run.json")["config"]
+    record = store.read_json(place / "run.json")
+    config = record["config"]
     files = [place / "ranks.parquet", *sorted((place / "eval").glob("*.parquet"))]
     ranks = [found for file in files if len(found := read_ranks(file))]
     if not ranks:
         raise ValueError(f"{path} ranked no test split; rank captions by it with `hnclip evaluate {path} CAPTIONS`")
-    method = json.dumps({**config, "cell": "", "seed": 0, "data": config["data"]["train"]}, sort_keys=True)
+    train = config["data"]["train"]
+    train["content"] = record.get("files", {}).get(train.get("manifest"))  # two folders may have a study of one name
+    method = json.dumps({**config, "cell": "", "seed": 0, "data": train}, sort_keys=True)
     return Run(path, method, _parts(config["cell"]), config["seed"], pandas.concat(ranks, ignore_index=True))
 
 
