@@ -103,6 +103,15 @@ def test_other_queries_or_galleries_are_refused_by_name(tmp_path, items):
     assert isinstance(done.exception, ValueError) and "/hn/f100/s1" in str(done.exception)
 
 
+def test_a_target_with_other_queries_is_left_out_where_there_is_another(tmp_path):
+    runs = [made(tmp_path, "infonce", 1, 0.5), made(tmp_path, "hn", 1, 0.5, items=50)]
+    for run in runs:
+        write_rows(Path(run) / "eval" / "mine.parquet", ranks(0.4, 3, "mine/all"))
+    done = told(*runs, "--json")
+    assert [row["target"] for row in json.loads(done.stdout)["comparisons"]] == ["mine/all"]
+    assert "Not compared on own/test: files of one target" in done.stdout
+
+
 def test_what_cannot_be_compared_is_said(tmp_path):
     first = made(tmp_path, "infonce", 1, 0.5)
     other = made(tmp_path, "hn", 1, 0.5, target="else/test")

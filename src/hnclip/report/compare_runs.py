@@ -108,12 +108,12 @@ def compare(
 ) -> tuple[list[Compared], list[str]]:
     """Each other method against the first, or every pair; and what is worth a note.
 
-    Raises ValueError where two files of one target ask other queries or have another gallery, naming them, or where
-    the methods share no target or no seed.
+    A target of which two files ask other queries or have another gallery is left out with a note. Raises ValueError
+    where none is left, naming the files, or where the methods share no target or no seed.
     """
     runs = [run for group in groups.values() for run in group]
     targets, notes = _shared(runs)
-    _check(runs, targets)
+    targets = _asking_the_same(runs, targets, notes)
     first, *rest = groups
     pairs = [(b, a) for a, b in combinations(groups, 2)] if every else [(name, first) for name in rest]
     found = [row for target in targets for row in _judged(groups, target, pairs, k, options)]
@@ -141,11 +141,21 @@ def _shared(runs: list[Run]) -> tuple[list[str], list[str]]:
     return shared, notes
 
 
-def _check(runs: list[Run], targets: list[str]) -> None:
-    files = [(run.path, run.ranks[run.ranks["target"].isin(targets)].assign(**{SCORING: "cosine"})) for run in runs]
-    for path, frame in files:
-        check_repeats(path, frame)
-    check_queries(files, "rank the same captions and images by all of them (`hnclip evaluate`)")
+def _asking_the_same(runs: list[Run], targets: list[str], notes: list[str]) -> list[str]:
+    """The targets of which all runs ranked the same queries; two studies of one name may have other test splits."""
+    faults = {}
+    for target in targets:
+        files = [(run.path, run.ranks[run.ranks["target"] == target].assign(**{SCORING: "cosine"})) for run in runs]
+        for path, frame in files:
+            check_repeats(path, frame)
+        try:
+            check_queries(files, "rank the same captions and images by all of them (`hnclip evaluate`)")
+        except ValueError as error:
+            faults[target] = str(error)
+    if len(faults) == len(targets):
+        raise ValueError("\n".join(faults.values()))
+    notes += [f"Not compared on {target}: {fault}" for target, fault in faults.items()]
+    return [target for target in targets if target not in faults]
 
 
 def _judged(
