@@ -1,6 +1,7 @@
 """A model as a person names it on a command line becomes the entry of a backbone, as a study's config has it."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,9 @@ def _transform(size: int, interpolation: str = "bicubic", resize: str = "shortes
 def _of_run(folder: Path) -> dict[str, Any]:
     """The trained towers, seen as the run's own backbone saw its pictures."""
     trained = read_json(folder / "run.json")["config"]["backbone"]
+    above = folder.resolve().parents  # HOME/results/STUDY/runs/CELL, whose paths start in HOME
+    if len(above) > 8 and above[5].name == "runs":
+        trained = whole_paths(trained, above[8])
     weights = str(folder / "weights.safetensors")
     if is_adapted(folder):
         if trained["kind"] == "embeddings":
@@ -77,6 +81,18 @@ def _of_run(folder: Path) -> dict[str, Any]:
         return trained
     kept = {key: trained[key] for key in ("context", "tokenizer", "transform") if key in trained}
     return {"kind": "checkpoint", "weights": weights, **kept}
+
+
+def whole_paths(entry: dict[str, Any], start: Path) -> dict[str, Any]:
+    """The entry with the files and folders that it names from `start` spelled whole; what is not there stays."""
+    found = dict(entry)
+    for key in ("weights", "pretrained", "image", "text", "model", "tokenizer"):
+        kind, colon, tail = str(entry.get(key) or "").rpartition(":")  # hf:FOLDER, open_clip:local-dir:FOLDER
+        place = start / tail
+        named = kind.endswith(("hf", LOCAL.rstrip(":"))) if colon else key not in ("model", "tokenizer")
+        if tail and named and (place.is_dir() if colon or key == "text" else place.is_file()):
+            found[key] = f"{kind}{colon}{os.path.abspath(place)}"
+    return found
 
 
 def _of_file(path: Path) -> dict[str, Any]:

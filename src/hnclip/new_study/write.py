@@ -14,13 +14,13 @@ import yaml
 from hnclip import inputs, project
 from hnclip.check import CONFIG_FOLDERS, SHARED
 from hnclip.data.manifest import images, read_manifest
-from hnclip.model_spec import backbone_entry
+from hnclip.model_spec import backbone_entry, is_adapted, whole_paths
 from hnclip.new_study.text import TOY, Wanted, study_text
 from hnclip.options import unknown
 
 FILE = "study.yaml"
 CHECK = ".hnclip-check"  # a folder that is there while the data is looked at, or has found faults
-WEIGHTS = ("weights", "pretrained", "file")
+WEIGHTS = ("weights", "pretrained")
 FROM_PAPER = ("options", "recipe")  # of a framework's entry: what changes from the toy's to a pretrained backbone
 
 
@@ -61,12 +61,12 @@ def backbone(model: str, folder: Path, known: dict[str, Any]) -> tuple[str, dict
     """The name and the entry of the model to start from; the toy is in every config. Raises ValueError for no model."""
     if model == TOY:
         return TOY, None
-    entry = backbone_entry(model)
+    if is_adapted(model):
+        raise ValueError(f"{model} maps embeddings and has no towers to start from; name the model that it maps")
+    entry = whole_paths(backbone_entry(model), Path.cwd())
     for key in WEIGHTS:
-        if key in entry and Path(entry[key]).exists():
+        if key in entry and Path(entry[key]).is_absolute():
             entry[key] = relative(entry[key], folder)
-    if str(entry.get("model", "")).startswith("local-dir:"):
-        entry["model"] = "local-dir:" + os.path.abspath(entry["model"].removeprefix("local-dir:"))
     name = slug(Path(model).name if Path(model).exists() else model)
     return (f"my-{name}" if name in known["backbones"] else name), entry
 

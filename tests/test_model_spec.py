@@ -1,0 +1,42 @@
+"""Models as a person names them: the files that their entries name are found from any folder."""
+
+import json
+
+import pytest
+
+from hnclip.model_spec import backbone_entry, whole_paths
+from hnclip.new_study import write
+from hnclip.store import write_json
+
+CELL = "joined/own/adapter/hn/f100/s42"
+
+
+def put_run(home, backbone: dict, kind: str):
+    run = home / "results/own/runs" / CELL
+    write_json(run / "run.json", {"config": {"backbone": backbone}})
+    head = json.dumps({"__metadata__": {"format": kind}}).encode()
+    (run / "weights.safetensors").write_bytes(len(head).to_bytes(8, "little") + head)
+    return run
+
+
+def test_a_runs_files_are_found_from_its_studys_folder(tmp_path):
+    (tmp_path / "words").mkdir()
+    (tmp_path / "eyes.pth").touch()
+    own = {"kind": "joined", "image": "eyes.pth", "text": "words", "tokenizer": "hf:words", "context": 16}
+    run = put_run(tmp_path, own, "hnclip-adapter-1")
+    whole = {"image": f"{tmp_path}/eyes.pth", "text": f"{tmp_path}/words", "tokenizer": f"hf:{tmp_path}/words"}
+    assert backbone_entry(str(run)) == own | whole
+    with pytest.raises(ValueError, match="no towers to start from"):
+        write.backbone(str(run), tmp_path, {"backbones": {}})
+    run = put_run(tmp_path, {**own, "transform": {}}, "hnclip-backbone-1")
+    assert backbone_entry(str(run))["tokenizer"] == f"hf:{tmp_path}/words"
+
+
+def test_names_that_are_no_paths_stay(tmp_path):
+    for name in ("openai", "clip", "words", "ViT-B-32"):
+        (tmp_path / name).mkdir()
+    entry = {"model": "ViT-B-32", "pretrained": "openai", "tokenizer": "clip", "text": "package:words"}
+    assert whole_paths(entry, tmp_path) == entry
+    local = {"model": "local-dir:clip", "tokenizer": "open_clip:local-dir:clip", "weights": None}
+    whole = {"model": f"local-dir:{tmp_path}/clip", "tokenizer": f"open_clip:local-dir:{tmp_path}/clip"}
+    assert whole_paths(local, tmp_path) == local | whole
