@@ -59,7 +59,7 @@ def home(files: list[Path]) -> Path:
     It is that of the first file of one's own; of shipped studies alone, the current one.
     """
     come_with = root() / "workflow" / "studies"
-    return next((path.parent for path in files if path.parent != come_with), Path.cwd())
+    return next((path.parent for path in files if path.parent.resolve() != come_with), Path.cwd())
 
 
 def read(files: list[Path], folder: Path) -> dict[str, Any]:

@@ -129,7 +129,8 @@ def weights_files(config: Config, backbone: str) -> list[str]:
         return joined_files(entry)
     if entry["kind"] == "open_clip" and entry["model"].startswith(LOCAL):
         folder = Path(entry["model"].removeprefix(LOCAL))
-        return [str(folder / EXPORTED), str(weights_in(folder))]
+        words = folder / "config.json"  # of a text tower of transformers
+        return [str(path) for path in (folder / EXPORTED, words, weights_in(folder)) if path != words or path.is_file()]
     named = entry.get(WEIGHTS_KEYS.get(entry["kind"]))
     if named is None or named.startswith("hub:"):
         return []
