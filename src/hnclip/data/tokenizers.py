@@ -11,6 +11,7 @@ from hnclip.models.openclip import open_clip
 from hnclip.text_encoder import PACKAGE, folder_of
 
 OPEN_CLIP, HUB = "open_clip:", "hf:"
+TOGETHER = 4096  # captions whose masks and types, which nothing reads, are in memory at once
 FORMS = "clip, open_clip:MODEL, hf:NAME or hf:FOLDER, package:NAME"
 
 
@@ -50,6 +51,14 @@ class FromTransformers:
         return self.hub.tokenizer.pad_token_id
 
     def rows(self, captions: list[str], context: int) -> tuple[list[list[int]], int]:
+        found, cut = [], 0
+        for start in range(0, len(captions), TOGETHER):
+            ids, longer = self._rows(captions[start : start + TOGETHER], context)
+            found += ids
+            cut += longer
+        return found, cut
+
+    def _rows(self, captions: list[str], context: int) -> tuple[list[list[int]], int]:
         captions = [self.hub.clean_fn(caption) for caption in captions]
         found = self.hub.tokenizer(captions, verbose=False)["input_ids"]
         long = [row for row, ids in enumerate(found) if len(ids) > context]
