@@ -70,7 +70,7 @@ def build(
         about, embedded, faults = _embedded(model, index, had, found, rows, tell)
         faults = walked.faults + faults
         if faults and not skip_unreadable:
-            raise ValueError(_unreadable(faults, len(walked.images), index))
+            raise ValueError(_unreadable(faults, len(walked.images) + len(walked.faults), index))
         found.settle(rows)
         record = write(index, had, about, rows, found, kind)
         forget(index)
