@@ -1,5 +1,6 @@
 """A model's ranks on captions and images that no study names: checked and ranked as a benchmark's are."""
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +54,8 @@ def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str
     paths = [image_path(manifest, image) for image in images(found.frame)["image"]]
     image_ID = torch.from_numpy(encoder.files(paths))
     ranks = retrieval(found, image_ID, text_CD)
-    write_rows(out, ranks, {"model": model, "identity": encoder.identity, "captions": str(options["captions"])})
+    told = {"model": model, "identity": encoder.identity, "captions": os.path.abspath(options["captions"])}
+    write_rows(out, ranks, told)
     shutil.rmtree(work)
     return Evaluated(ranks, len(image_ID), len(text_CD), found.tokens.truncated)
 

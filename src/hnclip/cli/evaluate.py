@@ -1,5 +1,6 @@
 """`hnclip evaluate`: a run's test results, or any model on captions of one's own."""
 
+import os
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -69,7 +70,7 @@ def evaluate(
         return
     called = _name(captions, name)
     split = (split or "test") if split_column else "all"
-    place = _place(model, called, split, out, is_run(model))
+    place = _place(model, captions, f"{called}/{split}", out, is_run(model))
     options = given(
         captions=captions,
         images=images and str(images),
@@ -95,21 +96,20 @@ def _name(captions: str, name: str | None) -> str:
     return name or re.sub(other, "-", path.stem or path.absolute().name).strip("-") or "captions"
 
 
-def _place(model: str, name: str, split: str, out: Path | None, run: bool) -> Path:
-    """Where the ranks go. Raises ValueError where they would replace others, or have no place."""
-    from hnclip.report.recalls import read_ranks
+def _place(model: str, captions: str, target: str, out: Path | None, run: bool) -> Path:
+    """Where the ranks go. Raises ValueError where they would replace those on others, or have no place."""
+    from hnclip.report.recalls import ranked_captions, read_ranks
 
     if out is None and not run:
         raise ValueError(f"{model} is no run whose folder keeps its ranks: say where with --out FILE.parquet")
-    place = out or Path(model) / "eval" / f"{name}.parquet"
+    place = out or Path(model) / "eval" / f"{target.partition('/')[0]}.parquet"
     if place.suffix != ".parquet":
         raise ValueError(f"--out {place}: ranks are written as .parquet")
     if place.is_file():
-        there = set(read_ranks(place)["target"])
-        if there != {f"{name}/{split}"}:
-            raise ValueError(
-                f"{place} has the ranks on {', '.join(sorted(there))}; call these captions otherwise, by --name"
-            )
+        there, of = set(read_ranks(place)["target"]), ranked_captions(place)
+        if there != {target} or of != os.path.abspath(captions):
+            which = f"{', '.join(sorted(there))}" + (f" ({of})" if of else "")
+            raise ValueError(f"{place} has the ranks on {which}; call these captions otherwise, by --name or --out")
     return place
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas
+from pyarrow import parquet
 
 from hnclip.report.load import COSINE, SCORING, ReportOptions
 from hnclip.report.statistics import count_hits, interval
@@ -36,6 +37,12 @@ def read_ranks(path: Path) -> pandas.DataFrame:
     if lacking and len(found):
         raise ValueError(f"{path} holds no ranks: it lacks the columns {', '.join(sorted(lacking))}")
     return found[found[SCORING] == COSINE] if SCORING in found else found
+
+
+def ranked_captions(path: Path) -> str | None:
+    """Where the captions lie of whose ranks `hnclip evaluate` made this file; None of a training's."""
+    said = (parquet.read_schema(path).metadata or {}).get(b"captions")
+    return said.decode() if said else None
 
 
 def recalls(ranks: pandas.DataFrame, ks: tuple[int, ...], options: ReportOptions = DEFAULTS) -> list[Recall]:
