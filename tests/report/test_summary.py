@@ -3,9 +3,11 @@
 import dataclasses
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
+from hnclip import store
 from hnclip.report import summary as module
 from hnclip.report.format import signed
 from hnclip.report.load import read_study
@@ -69,3 +71,12 @@ def test_the_command_prints_it(study_json, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["summary", str(study_json), str(study_json.parent / "tables")])
     module.main()
     assert capsys.readouterr().out.startswith("Study made\n")
+
+
+def test_a_study_is_read_from_another_folder_than_that_which_its_paths_start_in(study_json, tmp_path):
+    record = store.read_json(study_json)
+    for entry in record["choices"]:
+        entry["path"] = str(Path(entry["path"]).relative_to(study_json.parent))
+    store.write_json(tmp_path / "study.json", record)
+    found = read_study(tmp_path / "study.json", study_json.parent / "tables", study_json.parent)
+    assert found.choices and found.choices == read_study(study_json, study_json.parent / "tables").choices

@@ -118,5 +118,6 @@ def _results(files: list[Path], folder: Path, config: dict, nothing: bool) -> No
     elif nothing:
         say("Nothing to do: all results are there and nothing has changed.")
     shown = Path(os.path.relpath(made))
-    typer.echo(summary(read_study(made / "study.json", made / "tables"), shown / "tables"), nl=False)
+    study = read_study(made / "study.json", made / "tables", folder)
+    typer.echo(summary(study, shown / "tables"), nl=False)
     say(f"Open {report.absolute()} in a browser.")

@@ -96,8 +96,11 @@ class Study:
         return ReportOptions(**known)
 
 
-def read_study(study_json: Path, tables: Path) -> Study:
-    """The study whose collected tables lie in `tables`; FileNotFoundError names every one that is missing."""
+def read_study(study_json: Path, tables: Path, home: Path = Path()) -> Study:
+    """The study whose collected tables lie in `tables`; relative paths in its record start in `home`.
+
+    FileNotFoundError names every one that is missing.
+    """
     paths = {name: Path(tables) / f"{name}.parquet" for name in TABLES}
     missing = [str(path) for path in (Path(study_json), *paths.values()) if not path.is_file()]
     if missing:
@@ -107,7 +110,7 @@ def read_study(study_json: Path, tables: Path) -> Study:
         )
     record = store.read_json(study_json)
     frames = {name: pandas.read_parquet(path) for name, path in paths.items()}
-    choices = {tuple(entry["of"]): store.read_json(entry["path"]) for entry in record.get("choices", [])}
+    choices = {tuple(entry["of"]): store.read_json(home / entry["path"]) for entry in record.get("choices", [])}
     return Study(record["config"], choices=choices, record=record, **frames)
 
 
