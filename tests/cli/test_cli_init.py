@@ -50,6 +50,13 @@ def test_a_folder_becomes_a_study_that_the_workflow_accepts(folder, tmp_path, mo
     assert sorted(path.name for path in folder.iterdir()) == ["captions.csv", "photos", "study.yaml"]
 
 
+def test_json_is_one_document(folder):
+    done = init(folder, "--split", "60/20/20", "--seeds", "1", "--json")
+    told = json.loads(done.stdout)
+    assert (told["study"], told["trainings"]) == (str(folder / "study.yaml"), 2)
+    assert sum(size["images"] for size in told["splits"].values()) == 30
+
+
 def test_a_study_that_is_there_is_not_replaced(folder):
     (folder / "study.yaml").write_text("mine")
     assert "is there already" in str(init(folder).exception)

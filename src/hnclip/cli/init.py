@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hnclip.cli.output import say
+from hnclip.cli.output import Json, console, print_json, say, table
 from hnclip.cli.source import CaptionColumn, FamilyColumn, IdColumn, ImageColumn, Layout, Txt, UrlColumn, given
 
 EXAMPLES = """Examples:
@@ -52,6 +52,7 @@ def init(
     url_column: UrlColumn = None,
     txt: Txt = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: take what is found and the defaults.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a study for your images and captions.
 
@@ -65,7 +66,7 @@ def init(
         raise ValueError(f"{folder / write.FILE} is there already: change it, or move it away to begin anew")
     if embeddings and (captions or images or model):
         raise typer.BadParameter("--embeddings stands for captions, images and model: give it alone")
-    ask = sys.stdin.isatty() and not yes
+    ask = sys.stdin.isatty() and not yes and not as_json
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -88,7 +89,7 @@ def init(
             say(line)
         chosen = {"model": model, "frameworks": frameworks, "losses": losses, "seeds": seeds}
         wanted = _wanted(study, data, benchmark, chosen, folder, known, embeddings, ask)
-        _check_and_write(wanted, folder)
+        _check_and_write(wanted, folder, as_json)
     except BaseException:
         if made and not any(folder.iterdir()):
             folder.rmdir()
@@ -146,8 +147,7 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _check_and_write(wanted: Any, folder: Path) -> None:
-    from hnclip.cli.output import console, table
+def _check_and_write(wanted: Any, folder: Path, as_json: bool) -> None:
     from hnclip.new_study import write
 
     say("Looking at all of the data ...")
@@ -155,6 +155,11 @@ def _check_and_write(wanted: Any, folder: Path) -> None:
         sizes = write.checked(wanted, folder.resolve())
     run = f"hnclip run {shlex.quote(str(folder))}"
     path = write.write(wanted, folder.resolve(), run)
+    cells = len(wanted.frameworks) * len(wanted.losses) * len(wanted.seeds)
+    if as_json:
+        splits = {split: vars(size) for split, size in sizes.items()}
+        print_json({"study": str(folder / path.name), "splits": splits, "trainings": cells, "next": run})
+        return
     rows = [
         (split, f"{size.images:,}", f"{size.captions:,}", f"{size.captions / size.images:.1f}")
         for split, size in sorted(sizes.items(), key=lambda item: -item[1].images)
@@ -168,7 +173,6 @@ def _check_and_write(wanted: Any, folder: Path) -> None:
         )
     if wanted.model == "tiny":
         say(TOY)
-    cells = len(wanted.frameworks) * len(wanted.losses) * len(wanted.seeds)
     typer.echo(f"Wrote {folder / path.name}: {cells} trainings. Next:")
     typer.echo(f"  {run}")
     typer.echo(f"  {run} --dry-run        # only says what that would do")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hnclip.cli.output import say
+from hnclip.cli.output import Json, print_json, say
 
 EXAMPLES = """Examples:
 [bold]hnclip run my_images/study.yaml[/bold]
@@ -30,6 +30,7 @@ def run(
     ] = False,
     data: Annotated[bool, typer.Option("--data", help="Check and prepare the data, and train nothing.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Snakemake's own messages instead.")] = False,
+    as_json: Json = False,
 ) -> None:
     """A whole study: prepare the data, train every cell, write tables, figures and the report.
 
@@ -51,7 +52,7 @@ def run(
     config = project.read(files, folder)
     targets = _manifests(config) if data else ()
     if dry_run:
-        _would_run(files, folder, again, targets)
+        _would_run(files, folder, again, targets, as_json)
         return
     line = command(files, folder, "--quiet", "host", "reason", targets=targets, cores=str(cores or "all"))
     found = work(line, verbose)
@@ -59,9 +60,9 @@ def run(
     if status:
         raise typer.Exit(status)
     if data:
-        _say_prepared(folder, targets)
+        _say_prepared(folder, targets, as_json)
     else:
-        _results(files, folder, config, nothing=not found.total)
+        _results(files, folder, config, not found.total, as_json)
 
 
 def _manifests(config: dict) -> tuple[str, ...]:
@@ -73,13 +74,15 @@ def _manifests(config: dict) -> tuple[str, ...]:
     return tuple(manifest_path(name, split) for name, entry in used.items() for split in all_splits(entry))
 
 
-def _say_prepared(folder: Path, manifests: tuple[str, ...]) -> None:
-    typer.echo("The data is checked and prepared:")
-    for name in manifests:
-        typer.echo(f"  {os.path.relpath(folder / name)}")
+def _say_prepared(folder: Path, manifests: tuple[str, ...], as_json: bool) -> None:
+    made = [os.path.relpath(folder / name) for name in manifests]
+    if as_json:
+        print_json({"data": made})
+    else:
+        typer.echo("\n  ".join(["The data is checked and prepared:", *made]))
 
 
-def _would_run(files: list[Path], folder: Path, again: str, targets: tuple[str, ...]) -> None:
+def _would_run(files: list[Path], folder: Path, again: str, targets: tuple[str, ...], as_json: bool) -> None:
     """The jobs of a dry run in plain words."""
     from hnclip.cli.workflow import ended
     from hnclip.run_workflow import command, follow, planned
@@ -90,6 +93,9 @@ def _would_run(files: list[Path], folder: Path, again: str, targets: tuple[str, 
     if status:
         raise typer.Exit(status)
     plan = planned(found)
+    if as_json:
+        print_json({"jobs": [{"first": said, "count": count} for said, count in plan]})
+        return
     if not plan:
         typer.echo("Nothing to do: all results are there and nothing has changed.")
         return
@@ -99,7 +105,7 @@ def _would_run(files: list[Path], folder: Path, again: str, targets: tuple[str, 
     typer.echo("How long and how large: `hnclip plan`, with the same study.")
 
 
-def _results(files: list[Path], folder: Path, config: dict, nothing: bool) -> None:
+def _results(files: list[Path], folder: Path, config: dict, nothing: bool, as_json: bool) -> None:
     """The report, written where a page is newer, and the main results."""
     from hnclip.cell import study_folder
     from hnclip.report.load import read_study
@@ -118,6 +124,9 @@ def _results(files: list[Path], folder: Path, config: dict, nothing: bool) -> No
     elif nothing:
         say("Nothing to do: all results are there and nothing has changed.")
     shown = Path(os.path.relpath(made))
+    if as_json:
+        print_json({"results": str(shown), "tables": str(shown / "tables"), "report": str(shown / "report.html")})
+        return
     study = read_study(made / "study.json", made / "tables", folder)
     typer.echo(summary(study, shown / "tables"), nl=False)
     say(f"Open {report.absolute()} in a browser.")
