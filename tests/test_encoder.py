@@ -42,3 +42,13 @@ def test_files_are_embedded_in_their_order_as_their_bytes_are(tmp_path):
     paths[1].write_bytes(b"no picture")
     with pytest.raises(ValueError, match="a.png: cannot be read"):
         encoder.files(paths)
+
+
+def test_broken_weights_embed_nothing():
+    encoder = Encoder("tiny")
+    encoder.backbone.clip.visual.ln_post.weight.data[0] = float("nan")
+    with pytest.raises(ValueError, match=r"tiny gives no finite embeddings \(1 of 1 pictures tried\)"):
+        encoder.pixels([np.zeros((48, 48, 3), np.uint8)])
+    encoder.backbone.clip.ln_final.weight.data[0] = float("nan")
+    with pytest.raises(ValueError, match=r"\(2 of 2 texts tried\): its weights are broken"):
+        encoder.texts(["a", "b"])

@@ -74,10 +74,13 @@ class Encoder:
 
     @torch.no_grad()
     def texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Embeddings of texts, float32 [C, D]; one too long for the context is cut. ValueError for empty ones."""
+        """Embeddings of texts, float32 [C, D]; one too long for the context is cut.
+
+        Raises ValueError for empty ones, and where the model's weights are broken.
+        """
         tokens = tokenize(list(texts), self.entry["tokenizer"], self.entry["context"])
         text_CD = encode_texts(self.backbone, tokens, self.batch)
-        return (self.maps.text(text_CD.to(device()))[0].cpu() if self.maps else text_CD).numpy()
+        return self._finite((self.maps.text(text_CD.to(device()))[0].cpu() if self.maps else text_CD).numpy(), "texts")
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """For each text, whether it is too long for the context, so that its end is not read."""
@@ -118,4 +121,14 @@ class Encoder:
         """Embeddings of pictures that `transform` was applied to, uint8 [side, side, 3] each, float32 [I, D]."""
         pixels_NHWC = torch.from_numpy(np.stack(pictures)).to(self.backbone.mean.device)
         image_ND, _ = self.backbone.image(pixels_NHWC, states=0)
-        return (self.maps.image(image_ND)[0] if self.maps else image_ND).cpu().numpy()
+        return self._finite((self.maps.image(image_ND)[0] if self.maps else image_ND).cpu().numpy(), "pictures")
+
+    def _finite(self, rows_ND: np.ndarray, what: str) -> np.ndarray:
+        """The rows as they are: embeddings that are no numbers would be written, and found nowhere."""
+        bad = int((~np.isfinite(rows_ND).all(1)).sum())
+        if bad:
+            raise ValueError(
+                f"{self.name} gives no finite embeddings ({bad} of {len(rows_ND)} {what} tried): its weights are "
+                "broken; train it again, or take another copy of the file"
+            )
+        return rows_ND

@@ -1,4 +1,7 @@
 import json
+import os
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -237,6 +240,18 @@ def test_an_accent_may_be_spelled_two_ways(data):
     rows = [{"image": "\u00e9.png", "caption": "a"}, {"image": "0.png", "caption": "b"}]
     found = made(data, table(data, rows), split_hash={"all": 100})
     assert len(found["all"]) == 2
+
+
+def test_a_files_name_of_other_bytes_is_told(data):
+    named = os.fsencode(data / "bilder") + b"/\xff.png"
+    try:
+        shutil.copy(data / "bilder" / "0.png", named)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 alone")
+    for name in [b"/\xff.txt", *(f"/{i}.txt".encode() for i in range(6))]:
+        Path(os.fsdecode(os.fsencode(data / "bilder") + name)).write_text(f"A tree, {name!r}.")
+    message = refused(data, data / "bilder", **HASH)
+    assert "names that are no UTF-8 (rename the files): 1\n    \\udcff.txt: \\udcff.png" in message
 
 
 def test_the_list_of_warnings_is_whole(data):

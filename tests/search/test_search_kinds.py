@@ -115,3 +115,8 @@ def test_a_damaged_file_is_named_and_made_anew(tmp_path):
     (index / "vectors-1.f32").write_bytes(b"no")
     with pytest.raises(ValueError, match="vectors-1.f32 is damaged"):
         open_index(index)
+    with pytest.raises(ValueError, match="vectors-1.f32 is damaged"):
+        build("stub", tmp_path / "photos")  # which would find nothing changed
+    (index / "vectors-1.f32").unlink()
+    with pytest.raises(FileNotFoundError, match="delete the index and make it again"):
+        open_index(index)

@@ -16,8 +16,12 @@ EXAMPLES = """Examples:
 
 
 def embed(
-    model: Annotated[str, typer.Argument(help="A run's folder, tiny, open_clip's MODEL:TAG, a weights file ...")],
-    captions: Annotated[str, typer.Argument(help="Captions in any format that hnclip reads (docs: Your data).")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A run's folder, tiny, open_clip's MODEL:TAG, a weights file ...")
+    ],
+    captions: Annotated[
+        str, typer.Argument(metavar="CAPTIONS", help="Captions in any format that hnclip reads (docs: Your data).")
+    ],
     images: Annotated[Path | None, typer.Option(help="The folder in which relative image paths start.")] = None,
     to: Annotated[Path, typer.Option(help="The file to write.")] = Path("embeddings.parquet"),
     image_column: Annotated[str | None, typer.Option(help="The column with the image's path.")] = None,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hnclip.data.bounded import PIXELS, Room, bounded
-from hnclip.data.captions import Table, visible
+from hnclip.data.captions import Table, half_character, visible
 from hnclip.data.images import count_pixels, decode
 from hnclip.data.pictures import Absent, Picture, Unpacked
 from hnclip.data.problems import Problems
@@ -101,6 +101,8 @@ def _text(row: dict[str, Any], column: str, where: str, problems: Problems) -> s
         problems.add(f"empty {column!r} (fill them in or remove the rows)", where)
     elif not isinstance(value, str):
         problems.add(f"{column!r} is no text (write it as one)", f"{where}: {_told(value)}")
+    elif half_character(value):  # bytes of a file's name
+        problems.add("names that are no UTF-8 (rename the files)", f"{where}: {value}")
     else:
         return value
     return None

@@ -24,7 +24,8 @@ class Problems:
         self._found: dict[str, list[str]] = {}
 
     def add(self, kind: str, item: str) -> None:
-        self._found.setdefault(kind, []).append(item)
+        shown = item.encode("utf-8", "backslashreplace").decode()  # a file's name may be any bytes
+        self._found.setdefault(kind, []).append(shown)
 
     def merge(self, other: "Problems") -> None:
         """Take over what another one has found."""

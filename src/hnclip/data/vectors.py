@@ -34,7 +34,7 @@ def read_vectors(path: Path, id_column: str = "id", image_column: str = "image",
         none = np.flatnonzero(table[id_column].is_null().to_numpy())
         raise ValueError(f"{path}: column {id_column!r} is empty in {_rows(none)}; fill it in, or leave these rows out")
     said = {name.decode(): value.decode() for name, value in (table.schema.metadata or {}).items()}
-    image_CD, text_CD = (_matrix(path, table, name) for name in (image_column, text_column))
+    image_CD, text_CD = _matrices(path, table, (image_column, text_column))
     ids = [str(name) for name in table[id_column].to_pylist()]
     cut = int(said["cut"]) if said.get("cut", "").isdigit() else None
     return Vectors(ids, image_CD, text_CD, _scale(path, said.get(SCALE)), cut)
@@ -55,6 +55,19 @@ def _read(path: Path, wanted: list[str]) -> pyarrow.Table:
     if not len(table):
         raise ValueError(f"{path} has no rows")
     return table
+
+
+def _matrices(path: Path, table: pyarrow.Table, names: tuple[str, ...]) -> list[np.ndarray]:
+    """Columns of vectors; what is wrong is told of all of them at once."""
+    found, faults = [], []
+    for name in names:
+        try:
+            found.append(_matrix(path, table, name))
+        except ValueError as error:
+            faults.append(str(error))
+    if faults:
+        raise ValueError("\n".join(faults))
+    return found
 
 
 def _matrix(path: Path, table: pyarrow.Table, name: str) -> np.ndarray:

@@ -92,9 +92,12 @@ def extra_weights(path: Path) -> dict[str, torch.Tensor]:
 
 
 def provenance(path: Path) -> dict:
-    """Where the weights of a file come from: recipe, seed, scores."""
-    with safe_open(path, framework="pt") as file:
-        return json.loads(file.metadata()["provenance"])
+    """Where the weights of a file come from: recipe, seed, scores. Raises ValueError for a damaged file."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return json.loads(file.metadata()["provenance"])
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged: it is no safetensors file ({error}); train the run again") from error
 
 
 def check_layout(clip: torch.nn.Module) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pyarrow import parquet
+from pyarrow import ArrowException, parquet
 
 from hnclip.data.captions_of import Source
 from hnclip.new_study.found import look, splits_of
@@ -39,10 +39,16 @@ def of_captions(
 
 
 def of_embeddings(path: Path, folder: Path, split: str | None, family: str | None) -> tuple[Entry, list[str]]:
-    """The entry for a file of embeddings, whose further columns are told by their names. Raises FileNotFoundError."""
+    """The entry for a file of embeddings, whose further columns are told by their names.
+
+    Raises FileNotFoundError, or ValueError for a file that is no Parquet.
+    """
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of embeddings {path}: `hnclip embed` writes one")
-    columns = parquet.read_schema(path).names
+    try:
+        columns = parquet.read_schema(path).names
+    except (ArrowException, OSError) as error:
+        raise ValueError(f"{path} is no Parquet file ({' '.join(str(error).split())})") from error
     options = {"file": relative(path, folder.resolve())}
     options |= {f"{name}_column": name for name in ("caption", "path") if name in columns}
     family = family or ("family" if "family" in columns else None)

@@ -14,7 +14,7 @@ from hnclip.search.record import UNFINISHED, is_index, read_record
 from hnclip.search.table import Row, located, read_rows, stored
 from hnclip.search.unfinished import Unfinished, forget
 from hnclip.search.walk import Found, Walked, check_there, walk
-from hnclip.search.write import write
+from hnclip.search.write import read_vectors, write
 
 KINDS = ("auto", "flat", "ivf", "hnsw")
 
@@ -64,6 +64,8 @@ def build(
     with claimed(index):
         walked = walk(places, recursive, index)  # only now: what another update saw meanwhile must not count as gone
         had = read_record(index) if is_index(index) else None
+        if had:
+            read_vectors(index, had)  # damage is told now, not by the next search
         rows = read_rows(index / had["files"]["files"]) if had else []
         found = changes(rows, walked.images, places, recursive, index)
         _check_some(walked, found, places)

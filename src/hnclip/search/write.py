@@ -69,6 +69,8 @@ def write(
 def read_vectors(index: Path, record: dict[str, Any]) -> np.ndarray:
     """The unit vectors of an index in the table's order, float32 [I, D], in the file."""
     path, shape = index / record["files"]["vectors"], (record["images"], record["model"]["width"])
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not there; delete the index and make it again")
     if path.stat().st_size != shape[0] * shape[1] * 4:
         raise ValueError(
             f"{path} is damaged (not {shape[0]} vectors of {shape[1]} numbers); delete the index and make it again"
