@@ -15,6 +15,7 @@ from hnclip.data.prepare.folder import prepare
 from hnclip.data.split import Split
 from hnclip.data.tokens import Tokens, tokenize
 from hnclip.encoder import Encoder
+from hnclip.model_spec import backbone_entry
 from hnclip.options import unknown
 from hnclip.ranks import retrieval
 from hnclip.store import write_rows
@@ -38,7 +39,7 @@ def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str
     The target is called NAME/SPLIT; without an option that splits, the split is `all`. Raises ValueError naming every
     fault of the data; the whole list is then in a folder beside `out`, called after it.
     """
-    encoder = Encoder(model)
+    backbone_entry(model)  # a model that is none is told before the data is looked at
     target, work = f"{name}/{split}", out.with_name(f".{out.stem}.hnclip-data")
     shutil.rmtree(work, ignore_errors=True)  # of an earlier evaluation that found faults
     if not any(options.get(key) for key in ("split_column", "split_lists", "split_hash")):
@@ -49,6 +50,7 @@ def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str
         known = sorted(path.stem for path in work.glob("*.parquet"))
         shutil.rmtree(work)
         raise ValueError(unknown("split", split, known))
+    encoder = Encoder(model)
     found = _split(manifest, target, encoder)
     text_CD = torch.from_numpy(encoder.texts(list(found.frame["caption"])))
     paths = [image_path(manifest, image) for image in images(found.frame)["image"]]

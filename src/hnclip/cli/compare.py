@@ -1,6 +1,5 @@
 """`hnclip compare`: paired differences between any runs."""
 
-import math
 from typing import Annotated
 
 import typer
@@ -74,6 +73,6 @@ def _show(rows: list) -> None:
 
 
 def _verdict(row) -> str:
-    if math.isnan(row.p_adjusted) or row.p_adjusted >= LEVEL:
-        return "not shown to differ"
-    return "better" if row.difference > 0 else "worse"
+    from hnclip.report.judged import outcome_of
+
+    return outcome_of(row.difference, row.p_adjusted, LEVEL)
