@@ -5,7 +5,7 @@ from typing import Any
 
 from hnclip.architecture import LOCAL, weights_in
 from hnclip.joined_files import joined_files
-from hnclip.plan.tower import FP32
+from hnclip.plan.tower import HALF
 from hnclip.plan.towers import towers
 
 MEGABYTE = 10**6
@@ -29,7 +29,10 @@ def megabytes(entry: dict[str, Any]) -> int:
 
 
 def _stored(entry: dict[str, Any]) -> int:
-    """Numbers in the files of weights, where these are on this machine. ValueError where they are not."""
+    """Numbers in the files of weights, if all are half precision: of those that are not, a job asks for too much.
+
+    ValueError where the files are not on this machine.
+    """
     if entry["kind"] == "joined":
         paths = [Path(path) for path in joined_files(entry) if Path(path).suffix in (".pth", ".pt", ".safetensors")]
     elif str(entry.get("model")).startswith(LOCAL):
@@ -38,4 +41,4 @@ def _stored(entry: dict[str, Any]) -> int:
         paths = [Path(entry.get("weights") or entry.get("pretrained") or "")]
     if not all(path.is_file() for path in paths):
         raise ValueError("the weights are not on this machine")
-    return sum(path.stat().st_size for path in paths) // FP32
+    return sum(path.stat().st_size for path in paths) // HALF
