@@ -7,28 +7,42 @@ LIBRARIES = {
     "adapter": "hnclip",
     "onnx": "onnx",
 }
+# What training sees of a picture (`hnclip.data.images`); `convert("RGB")` alone would uncover hidden colours.
+RGB = """
+def rgb(image):  # transparency goes onto white, as in the training
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    image = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+"""
 CODE = {
-    "open_clip": """
+    "open_clip": f"""
 import open_clip
+from PIL import Image
 
 model, _, preprocess = open_clip.create_model_and_transforms("local-dir:FOLDER")
 tokenizer = open_clip.get_tokenizer("local-dir:FOLDER")
-model.eval()  # then model.encode_image(preprocess(image.convert("RGB"))[None]), model.encode_text(tokenizer(captions))
+{RGB}
+model.eval()  # then model.encode_image(preprocess(rgb(image))[None]), model.encode_text(tokenizer(captions))
 """,
-    "transformers": """
+    "transformers": f"""
+from PIL import Image
 from transformers import CLIPModel, CLIPProcessor
 
 model = CLIPModel.from_pretrained("FOLDER")
 processor = CLIPProcessor.from_pretrained("FOLDER")
-# then model(**processor(text=captions, images=image, return_tensors="pt", padding=True, truncation=True))
+{RGB}
+# then model(**processor(text=captions, images=rgb(image), return_tensors="pt", padding=True, truncation=True))
 """,
-    "peft": """
+    "peft": f"""
 from peft import PeftModel
+from PIL import Image
 from transformers import CLIPModel, CLIPProcessor
 
 model = PeftModel.from_pretrained(CLIPModel.from_pretrained("FOLDER/base"), "FOLDER/adapter")
 processor = CLIPProcessor.from_pretrained("FOLDER/base")
-# then model(**processor(text=captions, images=image, return_tensors="pt", padding=True, truncation=True))
+{RGB}
+# then model(**processor(text=captions, images=rgb(image), return_tensors="pt", padding=True, truncation=True))
 """,
     "adapter": """
 import torch
@@ -56,7 +70,9 @@ from tokenizers import Tokenizer
 image_tower, text_tower = InferenceSession("FOLDER/image.onnx"), InferenceSession("FOLDER/text.onnx")
 tokenizer = Tokenizer.from_file("FOLDER/tokenizer.json")  # cuts at the context and pads
 look = json.load(open("FOLDER/preprocess.json"))["image"]
-
+"""
+    + RGB
+    + """
 def embed_texts(captions):
     ids = [found.ids for found in tokenizer.encode_batch(captions)]
     return text_tower.run(None, {"input_ids": np.array(ids, np.int64)})[0]
@@ -66,20 +82,22 @@ def embed_image(image):
     sides = [size if side == short else int(size * side / short) for side in image.size]
     sides = sides if look["resize"] == "shortest" else [size, size]
     left, top = (round((side - size) / 2) for side in sides)
-    picture = image.convert("RGB").resize(sides, Image.Resampling[look["interpolation"].upper()])
+    picture = rgb(image).resize(sides, Image.Resampling[look["interpolation"].upper()])
     pixels = np.asarray(picture.crop((left, top, left + size, top + size)), np.float32) / 255
     return image_tower.run(None, {"pixel_values": pixels.transpose(2, 0, 1)[None]})[0][0]
 """,
 }
 # Of a text tower of transformers, whose configuration open_clip looks for by name.
-OPEN_CLIP_WORDS = """
+OPEN_CLIP_WORDS = f"""
 import json
 import open_clip
+from PIL import Image
 
-words = json.load(open("FOLDER/open_clip_config.json"))["model_cfg"]["text_cfg"] | {"hf_model_name": "FOLDER"}
+words = json.load(open("FOLDER/open_clip_config.json"))["model_cfg"]["text_cfg"] | {{"hf_model_name": "FOLDER"}}
 model, _, preprocess = open_clip.create_model_and_transforms("local-dir:FOLDER", text_cfg=words)
 tokenizer = open_clip.get_tokenizer("local-dir:FOLDER")
-model.eval()  # then model.encode_image(preprocess(image.convert("RGB"))[None]), model.encode_text(tokenizer(captions))
+{RGB}
+model.eval()  # then model.encode_image(preprocess(rgb(image))[None]), model.encode_text(tokenizer(captions))
 """
 
 

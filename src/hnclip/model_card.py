@@ -55,7 +55,7 @@ def card(cell: Path, record: dict[str, Any], format: str, name: str, backbone: B
         ),
     }
     what = "Maps of a CLIP's embeddings, trained" if format == "adapter" else "A CLIP fine-tuned"
-    return _page(format, config["cell"], f"{what} on long captions with hnclip {__version__}.", parts)
+    return _page(format, config["cell"], f"{what} with hnclip {__version__}.", parts)
 
 
 def _page(format: str, title: str, what: str, parts: dict[str, str]) -> str:
