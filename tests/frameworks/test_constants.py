@@ -6,7 +6,7 @@ import pytest
 import torch
 import yaml
 
-from hnclip.frameworks import create, dora, finelip, goal, hnclip, longclip_pcm, lora, structxlip
+from hnclip.frameworks import adapter, create, dora, finelip, goal, hnclip, longclip_pcm, lora, structxlip
 from hnclip.frameworks.base import NoOptions, Step
 from hnclip.losses.objective import LossEntry, contrastive
 from hnclip.losses.schedule import auxiliary_factor
@@ -43,6 +43,7 @@ DEFAULTS = {
         "tau": 0.07,
         "sigma_cap": 100.0,
     },
+    adapter.Adapter: {"layers": 1, "hidden": 512, "sides": "both"},
     lora.Lora: {"rank": 16, "alpha": 16},
     dora.Dora: {"rank": 16, "alpha": 16},
     hnclip.HnClip: {"token_weight": 1.0},
@@ -108,6 +109,8 @@ def test_the_fading_is_stretched_to_the_run():
 
 class ScaleOnly(Backbone):
     """A backbone of which only the scale is asked."""
+
+    tokenizer = "clip"
 
     def __init__(self, scale: float = 20.0):
         torch.nn.Module.__init__(self)

@@ -56,7 +56,7 @@ def made_study(frameworks: dict[str, dict], seeds: tuple[int, ...] = SEEDS, loss
         "backbones": {"tiny": {"kind": "starter", "transform": transform}},
         "benchmarks": {"scenes": {"kind": "scenes", "train": "train", "validation": None, "test": ["test", "unseen"]}},
         "frameworks": frameworks,
-        "recipe": {"batch": 16, "accumulate": 8},
+        "recipe": {"batch": 16, "accumulate": 8, "epochs": 2},
         "losses": LOSSES,
         "report": {"bootstrap": 300},
     }
@@ -74,6 +74,7 @@ def made_study(frameworks: dict[str, dict], seeds: tuple[int, ...] = SEEDS, loss
         for loss, changed in entry.items()
     }
     runs = pandas.DataFrame({"captions_cut": [], "framework": [], "warnings": [], "commit": [], "dirty": []})
+    runs = runs.reindex(columns=[*runs.columns, "train", "loss", "fraction", "pairs"])
     overlap, sources = pandas.DataFrame(columns=list(OVERLAP)), pandas.DataFrame(columns=list(SOURCES))
     return Study(config, pandas.concat(ranks, ignore_index=True), pandas.DataFrame(), runs, overlap, sources, choices)
 
@@ -135,6 +136,16 @@ def test_batches_are_compared_at_the_losses_that_the_large_one_has(asked):
     large = (asked.ranks["framework"] == "longclip-b128") & asked.ranks["loss"].isin(["plain-tuned", "hn-tuned"])
     batch = questions(dataclasses.replace(asked, ranks=asked.ranks[~large]))[3]
     assert {(row.a.loss, row.b.loss) for row in batch.details} == {("hn", "plain")} and len(batch.details) == 2
+
+
+def test_a_batch_counts_by_the_pairs_that_there_are(asked):
+    config = asked.config
+    epochs = {**config["recipe"], **config["frameworks"]["longclip-b128"].get("recipe", {})}["epochs"]
+    keys = {"train": "scenes", "framework": "longclip-b128", "fraction": 100, "pairs": 96 * epochs}
+    runs = pandas.DataFrame([{**keys, "loss": loss} for loss in asked.ranks["loss"].unique()])
+    few = dataclasses.replace(asked, runs=pandas.concat([asked.runs, runs]))
+    assert "contrast of 128 pairs" in questions(asked)[3].answer
+    assert questions(few)[3].answer == ABSENT
 
 
 def test_what_a_study_lacks_is_said(lone):

@@ -33,11 +33,12 @@ def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
     ]
     if len(found) != 1:
         raise ValueError(f"{module.__file__} must define one framework, not {len(found)}")
+    wanted = from_dict(found[0].Options, options, f"options of framework {kind}")
     if found[0].needs:
         offered = {*backbone.offers, *(["clip_tokenizer"] if backbone.tokenizer == "clip" else [])}
         if problem := lacking(kind, found[0].needs, offered):
             raise ValueError(problem)
-    return found[0](backbone, from_dict(found[0].Options, options, f"options of framework {kind}"))
+    return found[0](backbone, wanted)
 
 
 def needs(kind: str) -> tuple[str, ...]:
