@@ -1,5 +1,7 @@
 """Files are whole or absent."""
 
+import errno
+
 import pandas as pd
 import pytest
 
@@ -39,3 +41,11 @@ def test_broken_json_names_its_file(tmp_path, content):
     (tmp_path / "run é.json").write_bytes(content)
     with pytest.raises(ValueError, match=r"run é\.json is no valid JSON \(.+\); correct it, or delete it and run"):
         read_json(tmp_path / "run é.json")
+
+
+def test_a_full_disk_names_the_file_that_was_to_be_written(tmp_path):
+    def full(part):
+        raise OSError(errno.ENOSPC, "no room, says a library")
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*/rows\.parquet'"):
+        write_whole(tmp_path / "rows.parquet", full)

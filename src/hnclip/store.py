@@ -9,7 +9,7 @@ from typing import Any
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place at once."""
+    """Let `write` fill a temporary file beside `path`, then put it in place at once. An OSError names the file."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     machine = os.uname().nodename  # process numbers are a machine's own, the folder may not be
@@ -17,6 +17,10 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     try:
         write(part)
         part.replace(path)
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error  # a full disk says no name
     finally:
         part.unlink(missing_ok=True)
 
@@ -63,11 +67,15 @@ def write_rows(path: Path, rows: Any, metadata: dict[str, str] | None = None) ->
 
 
 def write_tensors(path: Path, tensors: dict[str, Any], metadata: dict[str, str]) -> None:
-    """Write torch tensors and text metadata as one safetensors file."""
+    """Write torch tensors and text metadata as one safetensors file. Raises OSError where the disk is full."""
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     def write(part: Path) -> None:
-        save_file(tensors, part, metadata=metadata)
+        try:
+            save_file(tensors, part, metadata=metadata)
+        except SafetensorError as error:
+            raise OSError(f"{path} cannot be written ({error})") from error
         mask = os.umask(0)  # safetensors leaves a file to its owner alone
         os.umask(mask)
         part.chmod(0o666 & ~mask)

@@ -81,3 +81,12 @@ def test_success_says_nothing(tmp_path, capsys):
 def test_a_plan_counts_jobs_of_a_kind():
     jobs = {"1": "Training a", "2": "Config of a", "3": "Training b", "4": "Writing tables", "5": "Writing galleries"}
     assert planned(Followed(jobs=jobs)) == [("Training a", 2), ("Writing tables", 1), ("Writing galleries", 1)]
+
+
+def test_jobs_that_were_interrupted_did_not_fail(tmp_path, capsys):
+    (tmp_path / "logs/prepare").mkdir(parents=True)
+    (tmp_path / "logs/prepare/own log.log").write_text("Traceback ...\nKeyboardInterrupt\n")
+    found, _ = followed(RUN + FAILURE, status=-2)
+    found.interrupted = True
+    assert ended(found, tmp_path, "hnclip run x", "hnclip run x --unlock") == 75
+    assert capsys.readouterr().err == "Stopped. `hnclip run x` goes on where it was.\n"

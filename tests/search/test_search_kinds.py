@@ -120,3 +120,10 @@ def test_a_damaged_file_is_named_and_made_anew(tmp_path):
     (index / "vectors-1.f32").unlink()
     with pytest.raises(FileNotFoundError, match="delete the index and make it again"):
         open_index(index)
+
+
+def test_a_model_that_moved_is_remembered_where_it_is_now(tmp_path):
+    paint(tmp_path / "photos" / "a.png", "red")
+    build(Stub("old"), tmp_path / "photos")
+    assert build(Stub("new"), tmp_path / "photos").unchanged == 1
+    assert open_index(tmp_path / "photos.index").record["model"]["name"] == "new"

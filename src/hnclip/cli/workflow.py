@@ -65,6 +65,8 @@ def ended(found: "Followed", folder: Path, again: str, unlock: str) -> int:
     stopped = bool(found.failed)
     for job, log in found.failed.items():
         lines = last_lines(folder / log) if log else []
+        if found.interrupted and not any(line.startswith("error: ") for line in lines):
+            continue  # it did not fail, it was stopped
         stopped &= any(line.startswith("stopped after ") for line in lines)
         say(f"failed: {job}" + (f" (whole log: {folder / log})" if log else ""))
         for text in lines:

@@ -146,7 +146,7 @@ def _embedded(
     encoder = encoder_of(model)
     if had:
         check_same(encoder, had["model"], index)
-    return had["model"] if had else described(encoder), *_embed(index, encoder, found, rows, tell)
+    return described(encoder), *_embed(index, encoder, found, rows, tell)
 
 
 def _embed(

@@ -32,7 +32,7 @@ def write(
         raise ValueError(f"none of the images can be read, so there is nothing to index for {index}")
     now = approximate.kind_for(len(table), asked, had["kind"] if had else None)
     if had and not found.any and now == had["kind"] and _faiss_is_there(index, had):
-        record = {**had, "asked": asked}
+        record = {**had, "model": model, "asked": asked}
         if record == had:
             sweep(index, had)
         else:
