@@ -1,5 +1,6 @@
 """Embeddings of a person's own images and captions by a model that they name, as one file."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,20 +23,24 @@ class Embedded:
     told: list[str]
 
 
-def embed_own(model: str, source: Source, out: Path, batch: int = 32) -> Embedded:
+def embed_own(
+    model: str, source: Source, out: Path, batch: int = 32, doing: Callable[[str], None] = lambda words: None
+) -> Embedded:
     """Embed every image and caption of `source` and write one Parquet file, whole or not at all.
 
     It has one row a caption: id, caption, path, split where the source has a column of them, image[D], text[D]; its
     metadata say the model, its scale and how many captions were cut. Raises ValueError naming everything that is wrong
-    with the data before the model is loaded.
+    with the data before the model is loaded. `doing` is told what begins.
     """
     data = read_data(source, out.with_name(f"{out.name}.images"))
     data.problems.stop(f"the data of {source.captions} cannot be used", out.with_name(f"{out.name}.problems.txt"))
     encoder = Encoder(model, batch)
     ids = list(dict.fromkeys(row.id for row in data.rows))
     paths = {row.id: row.path for row in data.rows}
+    doing(f"embedding {len(ids):,} images ...")
     image_ID = encoder.files([paths[name] for name in ids])
     captions = [row.caption for row in data.rows]
+    doing(f"embedding {len(captions):,} captions ...")
     text_CD = encoder.texts(captions)
     cut = sum(encoder.cut(captions))
     place = {name: number for number, name in enumerate(ids)}

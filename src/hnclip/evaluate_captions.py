@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 
 from hnclip.data.manifest import image_path, images, read_manifest
 from hnclip.data.prepare.folder import prepare
+from hnclip.data.prepared_rows import clear
 from hnclip.data.split import Split
 from hnclip.data.tokens import Tokens, tokenize
 from hnclip.encoder import Encoder
@@ -33,11 +35,18 @@ class Evaluated:
     cut: int
 
 
-def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str, out: Path) -> Evaluated:
+def evaluate_captions(
+    model: str,
+    options: dict[str, Any],
+    name: str,
+    split: str,
+    out: Path,
+    doing: Callable[[str], None] = lambda words: None,
+) -> Evaluated:
     """Rank the captions and images that `options` (of benchmark kind `folder`) name, and write the ranks.
 
     The target is called NAME/SPLIT; without an option that splits, the split is `all`. Raises ValueError naming every
-    fault of the data; the whole list is then in a folder beside `out`, called after it.
+    fault of the data; the whole list is then in a folder beside `out`, called after it. `doing` is told what begins.
     """
     backbone_entry(model)  # a model that is none is told before the data is looked at
     target, work = f"{name}/{split}", out.with_name(f".{out.stem}.hnclip-data")
@@ -52,13 +61,15 @@ def evaluate_captions(model: str, options: dict[str, Any], name: str, split: str
         raise ValueError(unknown("split", split, known))
     encoder = Encoder(model)
     found = _split(manifest, target, encoder)
+    doing(f"embedding {len(found.frame):,} captions ...")
     text_CD = torch.from_numpy(encoder.texts(list(found.frame["caption"])))
     paths = [image_path(manifest, image) for image in images(found.frame)["image"]]
+    doing(f"embedding {len(paths):,} images ...")
     image_ID = torch.from_numpy(encoder.files(paths))
     ranks = retrieval(found, image_ID, text_CD)
     told = {"model": model, "identity": encoder.identity, "captions": os.path.abspath(options["captions"])}
     write_rows(out, ranks, told)
-    shutil.rmtree(work)
+    clear(work)
     return Evaluated(ranks, len(image_ID), len(text_CD), found.tokens.truncated)
 
 

@@ -19,8 +19,8 @@ from hnclip.architecture import (
 from hnclip.store import read_json
 
 FORMS = (
-    "tiny; joined (the weights of two packages); the folder of a run; a .safetensors file written by hnclip; a released "
-    "Long-CLIP .pt file; the folder of a model exported for open_clip; open_clip's MODEL:TAG, such as "
+    "tiny; joined (the weights of two packages); the folder of a run; a .safetensors file written by hnclip; a "
+    "released Long-CLIP .pt file; the folder of a model exported for open_clip; open_clip's MODEL:TAG, such as "
     "ViT-B-16-quickgelu:openai, where TAG may be a file"
 )
 JOINED = {  # as workflow/studies/stamps_pretrained.yaml has it

@@ -57,6 +57,11 @@ def test_json_is_one_document(folder):
     assert sum(size["images"] for size in told["splits"].values()) == 30
 
 
+def test_a_study_of_adapters_alone_has_no_recipe_that_theirs_would_overrule(folder):
+    assert init(folder, "--split", "60/20/20", "--frameworks", "adapter").exit_code == 0
+    assert "recipe" not in yaml.safe_load((folder / "study.yaml").read_text())
+
+
 def test_a_study_that_is_there_is_not_replaced(folder):
     (folder / "study.yaml").write_text("mine")
     assert "is there already" in str(init(folder).exception)

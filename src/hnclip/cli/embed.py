@@ -49,7 +49,7 @@ def embed(
     columns |= dict(id_column=id_column, split_column=split_column)
     columns |= given(layout=layout, url_column=url_column, txt=txt)
     with redirect_stdout(sys.stderr):
-        found = embed_own(model, Source(captions, images=str(images) if images else None, **columns), to, batch)
+        found = embed_own(model, Source(captions, images=str(images) if images else None, **columns), to, batch, say)
     if as_json:
         print_json({"file": str(to), "model": model, **vars(found)})
         return

@@ -118,7 +118,7 @@ def _evaluate(model: str, options: dict, name: str, split: str, place: Path, ks:
     from hnclip.report.recalls import recalls
 
     with redirect_stdout(sys.stderr):
-        found = evaluate_captions(model, options, name, split, place)
+        found = evaluate_captions(model, options, name, split, place, say)
     rows = recalls(found.ranks, ks)
     record = {"model": model, "ranks": str(place), "images": found.images, "captions": found.captions, "cut": found.cut}
     if found.cut:

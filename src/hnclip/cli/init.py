@@ -139,7 +139,7 @@ def _wanted(
         options = benchmark.pop("options")
         benchmark |= {"segments": "felzenszwalb", "options": options}
     own = write.own_entries(model, frameworks, known) if entry and not embeddings else {}
-    recipe = not embeddings
+    recipe = not embeddings and set(frameworks) != {"adapter"}  # whose own recipe goes before the study's
     return Wanted(study, data, benchmark, model, entry, frameworks, losses, [int(s) for s in seeds], own, recipe)
 
 

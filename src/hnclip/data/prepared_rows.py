@@ -1,5 +1,6 @@
 """Captions with their images and splits become the manifests of a benchmark, every image looked at first."""
 
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +83,16 @@ def tell(warnings: Problems, what: str, record: Path) -> None:
         print(f"warning: {line}")
     if warnings.keep(what, record):
         print(f"warning: the whole list is in {record}")
+
+
+def clear(folder: Path) -> None:
+    """Remove a folder that data was prepared in; the list of warnings, which `tell` has named, stays."""
+    kept = Path(folder) / "warnings.txt"
+    words = kept.read_bytes() if kept.is_file() else None
+    shutil.rmtree(folder)
+    if words is not None:
+        kept.parent.mkdir()
+        kept.write_bytes(words)
 
 
 def manifest_rows(rows: list[Row], facts: Facts) -> list[dict[str, Any]]:

@@ -14,12 +14,13 @@ import yaml
 from hnclip import inputs, project
 from hnclip.check import CONFIG_FOLDERS, SHARED
 from hnclip.data.manifest import images, read_manifest
+from hnclip.data.prepared_rows import clear
 from hnclip.model_spec import backbone_entry, is_adapted, whole_paths
 from hnclip.new_study.text import TOY, Wanted, study_text
 from hnclip.options import unknown
 
 FILE = "study.yaml"
-CHECK = ".hnclip-check"  # a folder that is there while the data is looked at, or has found faults
+CHECK = ".hnclip-check"  # a folder that is there while the data is looked at, or where it found something
 WEIGHTS = ("weights", "pretrained")
 FROM_PAPER = ("options", "recipe")  # of a framework's entry: what changes from the toy's to a pretrained backbone
 
@@ -110,7 +111,7 @@ def checked(wanted: Wanted, folder: Path) -> dict[str, Size]:
     for path in sorted(work.glob("*.parquet")):
         frame = read_manifest(path)
         sizes[path.stem] = Size(len(images(frame)), len(frame))
-    shutil.rmtree(work)
+    clear(work)
     return sizes
 
 
