@@ -30,6 +30,8 @@ def of_captions(
             f"{folder} lies within the captions' folder {captions}, and results would land among them: write the study "
             f"beside it, such as `hnclip init {name}-study --captions {captions}`"
         )
+    if images and not images.is_dir():
+        raise FileNotFoundError(f"--images {images} is no folder (looked in {Path.cwd()})")
     seen = look(Source(captions, images=str(images) if images else None, **columns), folder)
     options: Entry = {"captions": relative(captions, home)}
     if seen.source.images:
