@@ -17,22 +17,28 @@ from hnclip.data.prepared_rows import clear
 from hnclip.data.split import Split
 from hnclip.data.tokens import Tokens, tokenize
 from hnclip.encoder import Encoder
-from hnclip.model_spec import backbone_entry
+from hnclip.model_spec import backbone_entry, is_run
 from hnclip.options import unknown
 from hnclip.ranks import retrieval
-from hnclip.store import write_rows
+from hnclip.store import read_json, write_rows
 
 ALL = "all"  # the split that captions without splits are
+UP = 8  # from a run's folder results/STUDY/runs/BACKBONE/TRAIN/FRAMEWORK/LOSS/fPPP/sSEED to that of its study
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What was ranked: one row a query in `ranks`, of `captions` so many `cut` because the context ends before them."""
+    """What was ranked: one row a query in `ranks`, of `captions` so many `cut` because the context ends before them.
+
+    `trained` of the images, by the bytes of their files, the run was trained on; None where its training set is not
+    there to tell, or the model is no run.
+    """
 
     ranks: pd.DataFrame
     images: int
     captions: int
     cut: int
+    trained: int | None
 
 
 def evaluate_captions(
@@ -70,7 +76,20 @@ def evaluate_captions(
     told = {"model": model, "identity": encoder.identity, "captions": os.path.abspath(options["captions"])}
     write_rows(out, ranks, told)
     clear(work)
-    return Evaluated(ranks, len(image_ID), len(text_CD), found.tokens.truncated)
+    return Evaluated(ranks, len(image_ID), len(text_CD), found.tokens.truncated, _trained(model, found.frame))
+
+
+def _trained(model: str, frame: pd.DataFrame) -> int | None:
+    """How many of these images the run was trained on, its whole training split counted."""
+    if not is_run(model):
+        return None
+    record = read_json(Path(model) / "run.json")
+    manifest = Path(record["config"]["data"]["train"]["manifest"])
+    home = Path(os.path.abspath(model)).parents[UP]  # relative paths of a run start in its study's folder
+    if not (home / manifest).is_file():
+        return None
+    known = set(read_manifest(home / manifest)["sha256"])
+    return int(images(frame)["sha256"].isin(known).sum())
 
 
 def _split(manifest: Path, target: str, encoder: Encoder) -> Split:

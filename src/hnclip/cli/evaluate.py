@@ -121,6 +121,12 @@ def _evaluate(model: str, options: dict, name: str, split: str, place: Path, ks:
         found = evaluate_captions(model, options, name, split, place, say)
     rows = recalls(found.ranks, ks)
     record = {"model": model, "ranks": str(place), "images": found.images, "captions": found.captions, "cut": found.cut}
+    record["trained_on"] = found.trained
+    if found.trained:
+        say(
+            f"{found.trained} of {found.images} images are in the run's training split: these scores are on what it "
+            "has seen. Rank captions of other images for scores that mean something"
+        )
     if found.cut:
         share = found.cut / found.captions
         say(f"{found.cut} of {found.captions} captions ({share:.1%}) are longer than the model reads and are cut off")

@@ -20,6 +20,9 @@ The study is my_images/study.yaml. Paths in it start in its folder, and its
 results land there, wherever you call [bold]hnclip run my_images[/bold] from."""
 TOY = "The model `tiny` is a toy of 3.5 million parameters: good to see that all works, not for real work."
 FEW = 100  # test images below which results say little
+FEW_STEPS = (
+    300  # of a training with the paper's recipe, which is made for 754: 9,647 images, 10 epochs, 128 pairs a step
+)
 
 
 def init(
@@ -149,6 +152,7 @@ def _listed(text: str) -> list[str]:
 
 def _check_and_write(wanted: Any, folder: Path, as_json: bool) -> None:
     from hnclip.new_study import write
+    from hnclip.new_study.text import updates
 
     say("Looking at all of the data ...")
     with redirect_stdout(sys.stderr):
@@ -170,6 +174,13 @@ def _check_and_write(wanted: Any, folder: Path, as_json: bool) -> None:
     if tested and min(tested) < FEW:
         say(
             f"Only {min(tested)} test images: differences of a few points will not show. --split can give the test more"
+        )
+    train = sizes.get(wanted.benchmark["train"])
+    steps = updates(wanted, train.images) if train else None
+    if steps is not None and steps < FEW_STEPS:
+        say(
+            f"The recipe is the paper's, made for some 750 steps; {train.images:,} images give {steps}. For more: "
+            "fewer batches a step (`accumulate`), more `epochs`, or a larger `lr`"
         )
     if wanted.model == "tiny":
         say(TOY)

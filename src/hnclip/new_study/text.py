@@ -1,6 +1,7 @@
 """The text of a study for one's own data: as short as can be, with comments where there is something to choose."""
 
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 import yaml
@@ -37,6 +38,14 @@ class Wanted:
     seeds: list[int]
     own: dict[str, Any] = field(default_factory=dict)
     recipe: bool = True
+
+
+def updates(wanted: Wanted, images: int) -> int | None:
+    """Optimiser steps of a training on so many images by the recipe that is written; None where none is."""
+    if not wanted.recipe or wanted.model == TOY:
+        return None
+    epochs, batch, accumulate = (RECIPE[key][0] for key in ("epochs", "batch", "accumulate"))
+    return epochs * ceil(ceil(images / batch) / accumulate)
 
 
 def study_text(wanted: Wanted, run_as: str) -> str:
