@@ -44,7 +44,7 @@ def split_size(config: Config, benchmark: str, split: str) -> Split:
         return Split(published[split], tokens, "published")
     raise ValueError(
         f"benchmark {benchmark!r}: nothing tells how many pairs {split!r} has before it is prepared; run "
-        f"`snakemake --until prepare_{benchmark}` first, or `hnclip run STUDY --data`"
+        f"`hnclip run STUDY --data` first, or `snakemake --until prepare_{benchmark}`"
     )
 
 

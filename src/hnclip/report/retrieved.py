@@ -12,7 +12,10 @@ from hnclip.report.searches import CAPTION, IMAGE, Shown, ranks, shown_split, to
 TOP = 5  # items shown of each search
 EACH = 3  # queries shown that gain most, and as many that lose most, a direction
 DIRECTIONS = (CAPTION, IMAGE)
-NOTHING = "No retrieved images: the study embeds no plain cell beside a boosted one with the same seed."
+NOTHING = (
+    "No retrieved images: the study embeds no plain cell beside a boosted one with the same seed; a grid with both and "
+    "embed: true does."
+)
 UNSHOWN = "No retrieved images: the manifests of the embedded test splits hold no captions and images."
 
 
