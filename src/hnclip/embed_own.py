@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from hnclip.data.captions_of import Source, read_data
+from hnclip.data.folder_checks import check_leaks
+from hnclip.data.problems import Problems
 from hnclip.encoder import Encoder
 from hnclip.store import write_rows
 
@@ -34,6 +36,8 @@ def embed_own(
     """
     data = read_data(source, out.with_name(f"{out.name}.images"))
     data.problems.stop(f"the data of {source.captions} cannot be used", out.with_name(f"{out.name}.problems.txt"))
+    copies = Problems()  # which nothing but a study's split makes a fault
+    check_leaks(data.rows, data.facts, copies, copies)
     encoder = Encoder(model, batch)
     ids = list(dict.fromkeys(row.id for row in data.rows))
     paths = {row.id: row.path for row in data.rows}
@@ -54,7 +58,7 @@ def embed_own(
     }
     told = {"scale": repr(encoder.scale), "cut": str(cut), "model": model, "identity": encoder.identity}
     write_rows(out, pa.table(columns), told)
-    return Embedded(len(ids), len(captions), cut, encoder.width, data.told)
+    return Embedded(len(ids), len(captions), cut, encoder.width, [*data.told, *copies.lines(5)])
 
 
 def _vectors(rows_ND: np.ndarray) -> pa.FixedSizeListArray:

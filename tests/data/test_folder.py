@@ -151,7 +151,7 @@ def test_all_problems_are_named_in_one_message_and_the_whole_list_is_kept(data):
         assert "line 8:" in text and "not a known image format" in text
         assert "empty 'caption' (fill them in or remove the rows): 2\n" in text and "line 9\n" in text
         assert "'caption' is no text" in text and "line 11: 2.5" in text
-        assert "line 12, as line 2: '1.png'" in text
+        assert "line 12, as line 2: '1.png', 'Tree 1. It is old.'" in text
         assert "'2.png': train and test (line 13)" in text
         assert "the same image in two splits" in text and "'3.png' (train), 'copy.png' (test)" in text
         assert "empty 'split'" in text and "line 46: Expecting property name" in text

@@ -39,6 +39,20 @@ def test_every_fault_is_named_and_stops_nothing(broken, tmp_path):
     assert said["columns"]["image"] == "file_name" and said["images"] == 7 and len(found.facts) == 4
 
 
+def test_copies_and_a_caption_twice_in_one_list_say_what_is_meant(tmp_path):
+    for name in ("yak.png", "copy.png"):
+        Image.new("RGB", (9, 9)).save(tmp_path / name)
+    rows = [{"image": "yak.png", "caption": ["Yak.", "A yak.", "Yak."]}, {"image": "copy.png", "caption": "B" * 99}]
+    path = tmp_path / "captions.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in [*rows, rows[1]]))
+    found = read(Source(str(path), images=str(tmp_path)), tmp_path / "unpacked")
+    repeated = ["twice in line 1: 'Yak.'", f"line 3, as line 2: 'copy.png', '{'B' * 60}'"]
+    assert found.problems.kinds() == {"repeated image and caption (remove one)": repeated}
+    (kind,) = (kind for kind in found.warnings.kinds() if kind.startswith("the same image under two ids"))
+    assert "a study whose split puts them apart refuses them as a leak: remove the copies, give them one id" in kind
+    assert "family column" in kind
+
+
 def test_captions_alone_need_no_images(broken, tmp_path):
     found = read(Source(str(broken[0])), tmp_path / "unpacked")
     assert not found.pictured and found.facts == {} and "cannot be used" not in str(found.problems.kinds())

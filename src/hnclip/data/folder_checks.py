@@ -14,9 +14,11 @@ from hnclip.data.images import count_pixels, decode
 from hnclip.data.pictures import Absent, Picture, Unpacked
 from hnclip.data.problems import Problems
 
+_WAY_OUT = "remove the copies, give them one id, or name a family column that split_hash keeps together"
 Facts = dict[Path, tuple[str, int, int]]  # sha256, width, height of each image file
 NO_IMAGE = "images that cannot be used (repair them or remove their rows)"
 _CHUNK = 1024
+_SHOWN = 60  # letters of a caption
 
 
 @dataclass(frozen=True)
@@ -148,13 +150,16 @@ def check_rows(rows: list[Row], problems: Problems, warnings: Problems, repeats:
         if (row.id, row.caption) in seen:
             earlier = seen[row.id, row.caption]
             kind = "captions that an image has twice, kept" if repeats else "repeated image and caption (remove one)"
-            (warnings if repeats else problems).add(kind, f"{row.where}, as {earlier}: {row.id!r}")
+            caption = repr(row.caption[:_SHOWN])
+            twice = f"twice in {row.where}: {caption}"  # a list of captions, or several columns
+            item = twice if earlier == row.where else f"{row.where}, as {earlier}: {row.id!r}, {caption}"
+            (warnings if repeats else problems).add(kind, item)
         seen.setdefault((row.id, row.caption), row.where)
         told.setdefault(row.caption, set()).add(row.id)
         families.setdefault(row.family, set()).add(row.split)
     for caption, names in told.items():
         if len(names) > 1:
-            warnings.add("captions that several images share", f"{len(names)} images: {caption[:60]!r}")
+            warnings.add("captions that several images share", f"{len(names)} images: {caption[:_SHOWN]!r}")
     for family, splits in families.items():
         if len(splits) > 1 and family not in first:
             warnings.add("families in several splits", f"{family!r}: {', '.join(sorted(splits))}")
@@ -191,7 +196,10 @@ def look_at_images(rows: list[Row], problems: Problems) -> Facts:
 
 
 def check_leaks(rows: list[Row], facts: Facts, problems: Problems, warnings: Problems) -> None:
-    """The same image file under two ids: in two splits it is a leak, in one split a warning."""
+    """The same image file under two ids: in two splits it is a leak, in one split a warning.
+
+    Rows without a split, which a study may still put apart, are a warning that says so.
+    """
     by_bytes: dict[str, dict[str, Row]] = {}
     for row in rows:
         if row.path in facts:
@@ -201,6 +209,8 @@ def check_leaks(rows: list[Row], facts: Facts, problems: Problems, warnings: Pro
             continue
         listed = ", ".join(f"{row.id!r} ({row.split})" if row.split else repr(row.id) for row in same.values())
         if len({row.split for row in same.values()}) > 1:
-            problems.add("the same image in two splits (remove the copies, or give them one id)", listed)
+            problems.add(f"the same image in two splits ({_WAY_OUT})", listed)
         else:
-            warnings.add("the same image under two ids", listed)
+            kind = "the same image under two ids"
+            unsplit = f" (a study whose split puts them apart refuses them as a leak: {_WAY_OUT})"
+            warnings.add(kind if all(row.split for row in same.values()) else kind + unsplit, listed)
