@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from hnclip.data.assign import by_hash
+from hnclip.data.folder_checks import SHARED
 from hnclip.data.manifest import read_manifest
 from hnclip.data.prepare import prepare
 
@@ -172,12 +173,13 @@ def test_shared_captions_and_copies_in_a_split_are_warnings_with_counts(data, ca
     rows = [{"image": f"{i}.png", "caption": "Same.", "split": "train"} for i in range(3)]
     (data / "bilder" / "2.png").write_bytes((data / "bilder" / "1.png").read_bytes())
     made(data, table(data, rows), split_column="split", long_words=0)
+    assert "mask_duplicates" in SHARED
     said = capsys.readouterr().out
-    assert "warning: captions that several images share: 1\nwarning:   3 images: 'Same.'" in said
+    assert f"warning: {SHARED}: 1\nwarning:   3 images: 'Same.'" in said
     assert "warning: the same image under two ids: 1\nwarning:   '1.png' (train), '2.png' (train)" in said
     kept = (data / "out" / "warnings.txt").read_text(encoding="utf-8")
     assert f"the whole list is in {data / 'out' / 'warnings.txt'}" in said
-    assert "captions that several images share: 1\n  3 images: 'Same.'\nthe same image under two ids: 1\n" in kept
+    assert f"{SHARED}: 1\n  3 images: 'Same.'\nthe same image under two ids: 1\n" in kept
     made(data, table(data, plain_rows(2)), split_column="split")
     assert not (data / "out" / "warnings.txt").exists()
     assert "train: 3 images, 3 captions of 1 words (median), 100.0% over 0 words" in said

@@ -43,6 +43,7 @@ def test_the_suggested_losses_are_a_config(kind, trained, repeats):
     found = judged(kind, repeats, trained=trained).suggestion
     entries = yaml.safe_load(found.yaml)["losses"]
     assert entries == found.losses and "plain-tuned" in entries
+    assert found.yaml.endswith(f"\n#   losses: [infonce, hn, {', '.join(entries)}]\n")
     for entry in entries.values():
         settings = 1
         for key, value in entry.items():

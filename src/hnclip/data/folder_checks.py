@@ -17,6 +17,7 @@ from hnclip.data.problems import Problems
 _WAY_OUT = "remove the copies, give them one id, or name a family column that split_hash keeps together"
 Facts = dict[Path, tuple[str, int, int]]  # sha256, width, height of each image file
 NO_IMAGE = "images that cannot be used (repair them or remove their rows)"
+SHARED = "captions that several images share (`mask_duplicates: true` of a loss keeps them from being negatives)"
 _CHUNK = 1024
 _SHOWN = 60  # letters of a caption
 
@@ -159,7 +160,7 @@ def check_rows(rows: list[Row], problems: Problems, warnings: Problems, repeats:
         families.setdefault(row.family, set()).add(row.split)
     for caption, names in told.items():
         if len(names) > 1:
-            warnings.add("captions that several images share", f"{len(names)} images: {caption[:_SHOWN]!r}")
+            warnings.add(SHARED, f"{len(names)} images: {caption[:_SHOWN]!r}")
     for family, splits in families.items():
         if len(splits) > 1 and family not in first:
             warnings.add("families in several splits", f"{family!r}: {', '.join(sorted(splits))}")

@@ -117,8 +117,8 @@ def to_try(found: Diagnosis) -> str:
     parts = [f"<p>{prose(suggestion.reason)}</p>"]
     if suggestion.losses:
         note = (
-            "Entries for `losses` of a study (`hnclip init` writes one); each is tuned on validation, at most eight "
-            "settings a loss."
+            "Entries for `losses` of a study (`hnclip init` writes one), to be named in its grid; each is tuned on "
+            "validation, at most eight settings a loss."
         )
         parts += [f'<pre class="try">{escape(suggestion.yaml)}</pre>', f'<p class="note">{prose(note)}</p>']
     if found.verdict.remarks:

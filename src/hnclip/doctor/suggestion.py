@@ -52,13 +52,22 @@ class Suggestion:
 
     @property
     def yaml(self) -> str:
-        """The entries as they stand in a config; empty where nothing is to be tried."""
+        """The entries as they stand in a config, and how its grid names them; empty where nothing is to be tried.
+
+        The grid's line is a comment: a second `grids` in the file that `hnclip init` wrote would replace its own.
+        """
         entries = {
             name: ", ".join(f"{key}: {_yaml(value)}" for key, value in entry.items())
             for name, entry in self.losses.items()
         }
         lines = [f"  {name}: {{{entry}}}" for name, entry in entries.items()]
-        return "\n".join(["losses:", *lines, "tuning: {seed: 41}"]) + "\n" if lines else ""
+        if not lines:
+            return ""
+        grid = [
+            "# Only what a grid names is trained: in the study's own, below `grids`, let its line `losses` be",
+            f"#   losses: [infonce, hn, {', '.join(entries)}]",
+        ]
+        return "\n".join(["losses:", *lines, "tuning: {seed: 41}", *grid]) + "\n"
 
     @property
     def record(self) -> dict[str, Any]:
