@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from transformers.utils import logging
 
 from hnclip.data.tokens import tokenize
 from hnclip.encode import device
@@ -41,7 +40,6 @@ def clip_images(encoder: Encoder, paths: Sequence[Path], told: Told) -> numpy.nd
 
 def sentence_texts(name: str, captions: Sequence[str], told: Told) -> tuple[numpy.ndarray, float]:
     """(unit embeddings by a sentence transformer, folder or `package:NAME`, [C, D]; share of captions cut, 0..1)."""
-    logging.disable_progress_bar()
     folder = encoder_folder(name)
     positions = read_json(folder / "config.json").get("max_position_embeddings", TextEncoder.context)
     model = load_sentence_encoder(folder, min(TextEncoder.context, positions))

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerBase
+from transformers.utils import logging
 
 UNUSED = ("pooler.",)  # BERT's own pooled output, which the mean over tokens replaces
 
@@ -55,6 +56,7 @@ def load_sentence_encoder(folder: Path, context: int) -> SentenceEncoder:
     Raises ValueError where weights lack or the context is longer than the model's table of positions, OSError where
     a file lacks.
     """
+    logging.disable_progress_bar()  # it would run into our own
     model, found = AutoModel.from_pretrained(
         folder, local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
     )

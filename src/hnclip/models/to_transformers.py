@@ -72,6 +72,9 @@ def clip_model(backbone: Backbone) -> "CLIPModel":
 
 def write_clip_model(folder: Path, backbone: Backbone) -> None:
     """Write config.json and model.safetensors, which `CLIPModel.from_pretrained` reads."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
     clip_model(backbone).save_pretrained(folder)
 
 

@@ -82,6 +82,7 @@ def _pipeline(options: Options) -> Callable[[Image.Image], list[dict[str, Any]]]
     """The function that finds the masks of an image, as runs."""
     try:
         from transformers import MaskGenerationPipeline, pipeline
+        from transformers.utils import logging
     except ImportError as error:
         raise ValueError(f"segments of kind 'sam' need the package transformers ({error})") from error
     import torch
@@ -98,5 +99,6 @@ def _pipeline(options: Options) -> Callable[[Image.Image], list[dict[str, Any]]]
             kept = batched_nms(boxes.float(), scores, torch.zeros(len(boxes), device=boxes.device), crops_nms_thresh)
             return [runs[number] for number in kept.tolist()]
 
+    logging.disable_progress_bar()
     generate = pipeline("mask-generation", model=options.model, device=device(), pipeline_class=Runs)
     return lambda image: generate(image, points_per_batch=points_at_once(options, image.size))
