@@ -7,7 +7,6 @@ import numpy
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from hnclip.doctor.alike import Alike
 from hnclip.doctor.lengths import CLIP, LONG, Lengths
@@ -84,9 +83,14 @@ def cosines(axes: Axes, found: Alike) -> None:
     filled = BINS[:-1][(geometry.pairs > geometry.pairs.sum() * 5e-4) | (hardest > 0)]
     axes.set_xlim(max(-1, filled.min() - 0.04), min(1.01, filled.max() + 0.05))
     axes.set_ylim(0, axes.get_ylim()[1] * 1.3)
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes.yaxis.set_major_formatter(_percent)
     axes.set_xlabel("cosine of two captions")
     axes.set_ylabel("share per 0.01")
+
+
+def _percent(share: float, place: int) -> str:
+    """A tick of an axis of shares, with as many digits as tell it from its neighbours."""
+    return f"{100 * share:.3g}%"
 
 
 def buckets(axes: Axes, found: Alike) -> None:
@@ -97,7 +101,7 @@ def buckets(axes: Axes, found: Alike) -> None:
     axes.bar_label(bars, [f"{count:,}" if count else "" for count in counts], fontsize=8.5, padding=2)
     axes.set_xticks(range(len(names)), names)
     axes.set_ylim(0, max(share) * 1.15)
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes.yaxis.set_major_formatter(_percent)
     axes.set_xlabel("cosine with the hardest companion")
     axes.set_ylabel("captions")
 
@@ -118,7 +122,7 @@ def solved(axes: Axes, found: Start) -> None:
         )
     axes.set_xticks(range(len(found.own)), [str(point.batch) for point in found.own])
     axes.set_ylim(0, 1)
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    axes.yaxis.set_major_formatter(_percent)
     axes.set_xlabel("pairs in a batch")
     axes.set_ylabel("batches solved")
     axes.legend(frameon=False, fontsize=8.5)
