@@ -104,7 +104,7 @@ class Bench:
 
 def cells() -> Iterator[tuple[str, str]]:
     """The plain framework first, which the others are compared with; bf16 before fp32, which takes longer."""
-    names = [PLAIN, *(name for name in frameworks.names() if name != PLAIN)]
+    names = [PLAIN, *(name for name in frameworks.on_towers() if name != PLAIN)]
     yield from ((kind, precision) for precision in PRECISIONS for kind in names)
 
 

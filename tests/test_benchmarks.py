@@ -57,7 +57,7 @@ def test_the_script_for_a_gpu_measures_every_part_at_toy_size(tmp_path):
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found.json").read_text())
     names = {(cell["framework"], cell["precision"]) for cell in found["cells"]}
-    assert names == {(name, precision) for name in frameworks.names() for precision in ("bf16", "fp32")}
+    assert names == {(name, precision) for name in frameworks.on_towers() for precision in ("bf16", "fp32")}
     assert all(cell["share_of_matrix_rate"] > 0 and cell["boosted_s"] > 0 for cell in found["cells"])
     assert len(found["losses"]) == 2 and found["chunk"]["time_ratio"] > 0 and found["ranks"]["ranks_s"] > 0
     assert not found["failed"] and not found["skipped"]

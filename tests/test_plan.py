@@ -64,7 +64,7 @@ def batch() -> dict[str, torch.Tensor]:
     return made
 
 
-@pytest.fixture(scope="module", params=[kind for kind in frameworks.names() if kind != "adapter"])
+@pytest.fixture(scope="module", params=frameworks.on_towers())
 def framework(request):
     options = {"components": 2} if request.param == "longclip_pcm" else {}
     return request.param, frameworks.create(request.param, backbone_from(BACKBONE), options).train()

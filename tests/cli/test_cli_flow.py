@@ -87,13 +87,13 @@ def test_from_captions_to_a_comparison(place):
     runs = [f"my données/results/own/runs/tiny/own/longclip/{loss}/f100/s1" for loss in ("infonce", "hn")]
     kept = json.loads(hnclip(place, "evaluate", runs[0], "--json").stdout)["recalls"]
     assert {(row["target"], row["direction"]) for row in kept} == {("own/test", "t2i"), ("own/test", "i2t")}
-    captions = ("my données/captions.jsonl", "--images", "my données/images", "--name", "all of them")
+    captions = ("my données/captions.jsonl", "--images", "my données/images", "--name", "all-of-them")
     for run in runs:
         found = json.loads(hnclip(place, "evaluate", run, *captions, "--json").stdout)
         assert (found["images"], found["captions"]) == (60, 90) and Path(place / found["ranks"]).is_file()
     assert ranks_by(place / runs[0] / "ranks.parquet") == ranks_again(place, runs[0])
     said = hnclip(place, "compare", *runs)
-    assert "own/test" in said.stdout and "all of them/all" in said.stdout and "One seed" in said.stderr
+    assert "own/test" in said.stdout and "all-of-them/all" in said.stdout and "One seed" in said.stderr
 
 
 def test_a_model_that_is_no_run_is_ranked_into_a_file(place):
@@ -131,7 +131,10 @@ def test_a_run_that_is_interrupted_ends_with_75_and_goes_on(place):
         "--overlay",
         "my données/smaller.yaml",
     ]
-    with subprocess.Popen(line, cwd=place, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # a shell's background ignores it
+    with subprocess.Popen(
+        line, cwd=place, stderr=subprocess.PIPE, text=True, start_new_session=True, **heard
+    ) as process:
         log = place / "my données/logs/train/own/tiny/own/longclip/hn/f100/s1.log"
         for _ in range(6000):
             if log.is_file() and "epoch 1 " in log.read_text():

@@ -163,7 +163,7 @@ FIRST = {
     "python benchmarks/solved_batches.py": "snakemake",
     "hnclip init quick": "hnclip embed tiny captions.csv --images photos --to embeddings.parquet",
     "hnclip run quick": "hnclip init quick --embeddings embeddings.parquet",
-    "hnclip plan quick": "hnclip init quick --embeddings embeddings.parquet",
+    "hnclip plan quick": "hnclip run quick",
     "hnclip compare quick": "hnclip run quick",
     "hnclip run my_study": "hnclip init my_study --captions captions.csv --images photos",
     f"hnclip compare {RUNS}": "hnclip run my_study",

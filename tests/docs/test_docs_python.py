@@ -2,6 +2,7 @@
 
 import pytest
 from docs_pages import PAGES, blocks
+from PIL import Image
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +34,9 @@ logit_scale = torch.tensor(100.0)
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page}:{block.line}")
 def test_a_block_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos").mkdir()
+    for colour in ("red", "blue"):
+        Image.new("RGB", (60, 50), colour).save(tmp_path / "photos" / f"{colour}.png")
     names = {"__name__": "docs"}
     exec(AT_HAND, names)
     before = set(names)

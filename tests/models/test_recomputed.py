@@ -21,7 +21,7 @@ DEEP = copy.deepcopy(BACKBONE)
 for tower in ("vision_cfg", "text_cfg"):
     DEEP["architecture"][tower]["layers"] = LAYERS
 PLAIN = contrastive(LossEntry(), torch.Generator())
-KINDS = [kind for kind in frameworks.names() if kind != "adapter"]  # which has no towers
+KINDS = frameworks.on_towers()
 
 
 @pytest.fixture(scope="module")

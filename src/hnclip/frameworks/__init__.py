@@ -19,6 +19,11 @@ def names() -> list[str]:
     return sorted(module.name for module in iter_modules(__path__) if module.name != "base")
 
 
+def on_towers() -> list[str]:
+    """The known frameworks that run a backbone's towers; the others train on its cached embeddings."""
+    return [kind for kind in names() if not set(declared(kind)[0]) & set(inputs.FIELDS["embeddings"])]
+
+
 def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
     """The framework of this kind around a backbone."""
     from hnclip.frameworks.base import Framework
