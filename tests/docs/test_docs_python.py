@@ -34,8 +34,8 @@ logit_scale = torch.tensor(100.0)
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"{block.page}:{block.line}")
 def test_a_block_runs(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "photos").mkdir()
-    for colour in ("red", "blue"):
+    for colour in ("red", "blue") if "mkdir" not in block.text else ():
+        (tmp_path / "photos").mkdir(exist_ok=True)
         Image.new("RGB", (60, 50), colour).save(tmp_path / "photos" / f"{colour}.png")
     names = {"__name__": "docs"}
     exec(AT_HAND, names)
