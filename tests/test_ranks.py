@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import normalize
 
 from hnclip.data.split import Split
-from hnclip.ranks import ranks_by_scores, recall_at_1, relevance, retrieval, retrieval_by_scores
+from hnclip.ranks import ranks_by_scores, ranks_of, recall_at_1, retrieval, retrieval_by_scores
 
 
 def split_of(captions_by_image):
@@ -27,7 +27,7 @@ def test_constant_embeddings_find_nothing(pairs):
     same = normalize(torch.ones(pairs, 64), dim=-1)
     found = retrieval(split, same, same)
     assert (found["rank"] == pairs - 1).all()
-    assert recall_at_1(found)["t2i_r1"] == 0.0
+    assert recall_at_1(split, *ranks_of(split, same, same))["t2i_r1"] == 0.0
 
 
 def test_known_scores():
@@ -37,7 +37,7 @@ def test_known_scores():
     found = retrieval(split, image, text)
     assert found[found["direction"] == "t2i"]["rank"].tolist() == [0, 1, 2]  # the last is a tie of all three
     assert found[found["direction"] == "i2t"]["rank"].tolist() == [0, 0, 0]
-    score = recall_at_1(found)
+    score = recall_at_1(split, *ranks_of(split, image, text))
     assert score == {
         "target": "toy/test",
         "t2i_r1": pytest.approx(1 / 3),
@@ -63,7 +63,7 @@ def test_any_of_an_images_captions_is_a_hit_and_each_caption_is_a_query():
 
 def test_identical_captions_are_relevant_to_each_others_images():
     split = split_of([["a frog"], ["a toad"], ["a frog"]])
-    image_P, caption_P = relevance(split)
+    image_P, caption_P = split.relevant
     assert list(zip(image_P.tolist(), caption_P.tolist(), strict=True)) == [(0, 0), (0, 2), (1, 1), (2, 0), (2, 2)]
     image = torch.eye(3)
     text = torch.tensor([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -73,7 +73,7 @@ def test_identical_captions_are_relevant_to_each_others_images():
 
 
 def test_an_image_that_says_the_same_twice_has_each_pair_once():
-    image_P, caption_P = relevance(split_of([["a frog", "a frog"], ["a toad"]]))
+    image_P, caption_P = split_of([["a frog", "a frog"], ["a toad"]]).relevant
     assert list(zip(image_P.tolist(), caption_P.tolist(), strict=True)) == [(0, 0), (0, 1), (1, 2)]
 
 

@@ -11,20 +11,6 @@ from hnclip.rank_counts import best_of, both_ranks, relevant_at_best
 BLOCK = 1024  # rows of given scores that are compared at once
 
 
-def relevance(split: Split) -> tuple[torch.Tensor, torch.Tensor]:
-    """The image and the caption, [P] each, of every relevant pair, in order of image and caption.
-
-    An image's own captions are relevant to it, and so are all captions of the very same words: no model can tell
-    them apart.
-    """
-    words = pd.factorize(split.frame["caption"])[0]
-    image = np.repeat(np.arange(len(split.caption_start) - 1), np.diff(split.caption_start))
-    said = pd.DataFrame({"image": image, "words": words}).drop_duplicates()
-    pairs = said.merge(pd.DataFrame({"words": words, "caption": np.arange(len(words))}), on="words")
-    pairs = pairs.sort_values(["image", "caption"])
-    return torch.tensor(pairs["image"].to_numpy()), torch.tensor(pairs["caption"].to_numpy())
-
-
 def ranks_by_scores(
     score_IC: torch.Tensor, relevant: tuple[torch.Tensor, torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -47,15 +33,21 @@ def ranks_by_scores(
 
 def retrieval(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) -> pd.DataFrame:
     """One row a query in both directions: target, direction, query, id, family, rank, gallery, scoring."""
-    return _table(split, *both_ranks(image_ID, text_CD, relevance(split), device()), "cosine")
+    return table(split, *ranks_of(split, image_ID, text_CD), "cosine")
+
+
+def ranks_of(split: Split, image_ID: torch.Tensor, text_CD: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ranks of images [I] and captions [C] as queries by the cosine."""
+    return both_ranks(image_ID, text_CD, split.relevant, device())
 
 
 def retrieval_by_scores(split: Split, score_IC: torch.Tensor, scoring: str) -> pd.DataFrame:
     """The rows of `retrieval` by another score than the cosine, which `scoring` names."""
-    return _table(split, *ranks_by_scores(score_IC, relevance(split)), scoring)
+    return table(split, *ranks_by_scores(score_IC, split.relevant), scoring)
 
 
-def _table(split: Split, image_rank_I: torch.Tensor, caption_rank_C: torch.Tensor, scoring: str) -> pd.DataFrame:
+def table(split: Split, image_rank_I: torch.Tensor, caption_rank_C: torch.Tensor, scoring: str) -> pd.DataFrame:
+    """The rows of `retrieval` from the ranks of images [I] and captions [C] as queries."""
     frame, first = split.frame, split.caption_start[:-1]
     nth = np.arange(len(frame)) - np.repeat(first, np.diff(split.caption_start))
     ids = frame["id"].to_numpy()
@@ -85,14 +77,12 @@ def _table(split: Split, image_rank_I: torch.Tensor, caption_rank_C: torch.Tenso
     return rows.assign(scoring=scoring)
 
 
-def recall_at_1(rows: pd.DataFrame) -> dict[str, float | int | str]:
+def recall_at_1(split: Split, image_rank_I: torch.Tensor, caption_rank_C: torch.Tensor) -> dict[str, float | int | str]:
     """R@1 of both directions as shares, with the number of queries and the gallery, for the log."""
-    share = (rows["rank"] < 1).groupby(rows["direction"]).mean()
-    count = rows.groupby("direction").size()
     return {
-        "target": rows["target"].iloc[0],
-        "t2i_r1": float(share["t2i"]),
-        "i2t_r1": float(share["i2t"]),
-        "queries": int(count["t2i"]),
-        "gallery": int(count["i2t"]),
+        "target": split.name,
+        "t2i_r1": float((caption_rank_C < 1).double().mean()),
+        "i2t_r1": float((image_rank_I < 1).double().mean()),
+        "queries": len(caption_rank_C),
+        "gallery": len(image_rank_I),
     }

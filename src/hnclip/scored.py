@@ -5,20 +5,22 @@ import pandas as pd
 from hnclip.data.split import Split
 from hnclip.encode import encode_split
 from hnclip.frameworks.base import Framework
-from hnclip.ranks import recall_at_1, retrieval, retrieval_by_scores
+from hnclip.ranks import ranks_of, recall_at_1, retrieval_by_scores, table
 
 
-def scored(framework: Framework, split: Split, batch: int, further: bool) -> tuple[dict, list[pd.DataFrame]]:
-    """R@1 of both directions for the log, and the ranks by the cosine.
+def scored(framework: Framework, split: Split, batch: int, kept: bool) -> tuple[dict, list[pd.DataFrame]]:
+    """R@1 of both directions for the log, and where they are `kept` the ranks of all queries.
 
-    With `further`, the ranks by each other score of the framework follow. `batch` rows are encoded at once.
+    These are by the cosine, then by each other score of the framework. `batch` rows are encoded at once.
     """
     embeddings = encode_split(framework.backbone, split, batch)
-    ranks = [retrieval(split, *embeddings)]
-    if further:
-        rescored = framework.rescored(split, *embeddings, batch)
-        ranks += [retrieval_by_scores(split, score_IC, name) for name, score_IC in rescored.items()]
-    return recall_at_1(ranks[0]), ranks
+    image_rank_I, caption_rank_C = ranks_of(split, *embeddings)
+    score = recall_at_1(split, image_rank_I, caption_rank_C)
+    if not kept:
+        return score, []
+    rescored = framework.rescored(split, *embeddings, batch)
+    further = [retrieval_by_scores(split, score_IC, name) for name, score_IC in rescored.items()]
+    return score, [table(split, image_rank_I, caption_rank_C, "cosine"), *further]
 
 
 def line(epoch: int, score: dict) -> str:

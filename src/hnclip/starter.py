@@ -27,7 +27,7 @@ from hnclip.encode import encode_split
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.checkpoints import OPENAI_MEAN, OPENAI_STD, build, load_backbone, save_backbone
 from hnclip.models.openclip import open_clip
-from hnclip.ranks import recall_at_1, retrieval
+from hnclip.ranks import ranks_of, recall_at_1
 from hnclip.store import write_json
 
 ARCHITECTURE = {
@@ -131,7 +131,7 @@ def score(backbone: Backbone, seed: int, family: int) -> dict[str, float | int |
         captions = list(read_manifest(folder / "starter.parquet")["caption"])
         write_tokens(folder / "tokens.npz", tokenize(captions, "clip", 248))
         split = open_split(record)
-        return recall_at_1(retrieval(split, *encode_split(backbone.eval(), split, 128)))
+        return recall_at_1(split, *ranks_of(split, *encode_split(backbone.eval(), split, 128)))
 
 
 def main(out: Path) -> None:

@@ -197,20 +197,20 @@ class Trainer(Steps):
         return [self.validation, *self.tests] if self.validation else self.tests
 
     def _evaluate(self, last: bool) -> pd.DataFrame:
-        """Ranks on every test split, if any, after the current epoch; their R@1 and that on validation go to the log.
+        """R@1 on every split after the current epoch goes to the log.
 
-        After the `last` epoch come the ranks by each further score that the framework has.
+        Of the `last` epoch are the ranks on every test split, if any, also by each further score of the framework.
         """
         started = time.perf_counter()
         self.framework.eval()
         found, rows = [], []
         for split in self._evaluated():
-            further = last and split is not self.validation
+            kept = last and split is not self.validation
             with brought_together(self.framework):
-                score, ranks = scored(self.framework, split, self.recipe.eval_batch, further)
+                score, ranks = scored(self.framework, split, self.recipe.eval_batch, kept)
             rows.append({"kind": "eval", "epoch": self.progress.epoch, **score})
             say(line(self.progress.epoch, score))
-            found += ranks if split is not self.validation else []
+            found += ranks
         self.progress.rows += rows
         self.progress.evaluation_seconds += time.perf_counter() - started
         return pd.concat(found, ignore_index=True) if found else pd.DataFrame()

@@ -1,6 +1,7 @@
 """One split as the trainer and the evaluator read it: manifest, pixels and tokens, opened once."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,20 @@ class Split:
     @property
     def image_ids(self) -> list[str]:
         return list(self.frame["id"].iloc[self.caption_start[:-1]])
+
+    @cached_property
+    def relevant(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The image and the caption, [P] each, of every relevant pair, in order of image and caption.
+
+        An image's own captions are relevant to it, and so are all captions of the very same words: no model can tell
+        them apart.
+        """
+        words = pd.factorize(self.frame["caption"])[0]
+        image = np.repeat(np.arange(len(self.caption_start) - 1), np.diff(self.caption_start))
+        said = pd.DataFrame({"image": image, "words": words}).drop_duplicates()
+        pairs = said.merge(pd.DataFrame({"words": words, "caption": np.arange(len(words))}), on="words")
+        pairs = pairs.sort_values(["image", "caption"])
+        return torch.tensor(pairs["image"].to_numpy()), torch.tensor(pairs["caption"].to_numpy())
 
     def image_batch(self, images: np.ndarray) -> torch.Tensor:
         """Pixels of these images, uint8 [N, size, size, 3], or their cached embeddings, float32 [N, D]."""
