@@ -36,7 +36,7 @@ PAGES = {
     ],
     "Models": ["hnclip.encoder: Encoder", "hnclip.models.backbone: Backbone"],
     "Frameworks": ["hnclip.frameworks.base: Framework Step"],
-    "Ranks": ["hnclip.rank_counts: both_ranks", "hnclip.ranks: relevance ranks_by_scores"],
+    "Ranks": ["hnclip.rank_counts: both_ranks", "hnclip.ranks: ranks_by_scores"],
     "Studies": ["hnclip.cell: Cell grid resolve"],
 }
 
