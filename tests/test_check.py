@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hnclip.check import check, check_keys
+from hnclip.check import check
+from hnclip.check_schema import check_keys
 from hnclip.recipe import Recipe
 from hnclip.report.load import ReportOptions
 

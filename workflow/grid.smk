@@ -16,6 +16,7 @@ sys.path[:0] = SOURCE
 
 from hnclip import cell as cells  # noqa: E402
 from hnclip import check as checks  # noqa: E402
+from hnclip import check_schema  # noqa: E402
 from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
 from hnclip import study_runs  # noqa: E402
@@ -36,8 +37,8 @@ def check(config):
     """Stop with one message that names everything wrong with the config."""
     schema = Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
     try:
-        checks.check_keys(workflow.configfiles)
-        checks.check(config, yaml.load(schema.read_text(encoding="utf-8"), checks.yaml_loader()))
+        check_schema.check_keys(workflow.configfiles)
+        checks.check(config, yaml.load(schema.read_text(encoding="utf-8"), check_schema.yaml_loader()))
     except ValueError as error:
         raise WorkflowError(str(error)) from None
 

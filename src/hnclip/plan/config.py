@@ -6,7 +6,8 @@ from typing import Any
 
 import yaml
 
-from hnclip.check import check, check_keys
+from hnclip.check import check
+from hnclip.check_schema import check_keys
 
 SCHEMA = Path("workflow/schemas/config.schema.yaml")
 
