@@ -93,10 +93,9 @@ def init(
         chosen = {"model": model, "frameworks": frameworks, "losses": losses, "seeds": seeds}
         wanted = _wanted(study, data, benchmark, chosen, folder, known, embeddings, ask)
         _check_and_write(wanted, folder, as_json)
-    except BaseException:
-        if made and not any(folder.iterdir()):
+    finally:
+        if made and not any(folder.iterdir()):  # nothing came of it
             folder.rmdir()
-        raise
 
 
 def _find(folder: Path, ask: bool) -> str:
