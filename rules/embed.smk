@@ -48,10 +48,10 @@ rule embed:
         ranks="results/embeddings/{backbone}/{benchmark}/{split}.ranks.parquet",
     log:
         "logs/embed/{backbone}/{benchmark}/{split}.log",
-    wildcard_constraints:
-        backbone=among_backbones(given=False),
     benchmark:
         "logs/embed/{backbone}/{benchmark}/{split}.tsv"
+    wildcard_constraints:
+        backbone=among_backbones(given=False),
     conda:
         "../envs/train.yaml"
     resources:
@@ -75,10 +75,10 @@ rule embed_given:
         ranks="results/embeddings/{backbone}/{benchmark}/{split}.ranks.parquet",
     log:
         "logs/embed_given/{backbone}/{benchmark}/{split}.log",
-    wildcard_constraints:
-        backbone=among_backbones(given=True),
     benchmark:
         "logs/embed_given/{backbone}/{benchmark}/{split}.tsv"
+    wildcard_constraints:
+        backbone=among_backbones(given=True),
     conda:
         "../envs/train.yaml"
     resources:
