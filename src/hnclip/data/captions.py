@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hnclip.data.arrow_files import read_arrow
+from hnclip.data.json_text import TWICE, parse
 from hnclip.data.pictures import Pictures
 from hnclip.data.problems import Problems
 from hnclip.options import nearest
@@ -122,12 +123,14 @@ def _jsonl(path: Path, problems: Problems) -> Table:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
+                row, again = parse(line, number)
             except (ValueError, RecursionError) as error:
                 problems.add(UNREADABLE, f"line {number}: {error}")
                 continue
             half = half_character(row) if "\\u" in line else None
-            if half:
+            if again:
+                problems.add_all(TWICE, again)
+            elif half:
                 problems.add(UNREADABLE, f"line {number}: {half} is half a character; write the whole one")
             elif isinstance(row, dict):
                 columns.update(dict.fromkeys(row))

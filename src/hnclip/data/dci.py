@@ -1,6 +1,5 @@
 """Densely Captioned Images (Urbanek et al., CVPR 2024) as fetched: annotations, and photographs of a shard of SA-1B."""
 
-import json
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
@@ -8,6 +7,7 @@ from typing import Any
 
 from hnclip.data.bounded import bounded
 from hnclip.data.captions import half_character, visible
+from hnclip.data.json_text import parse_once
 from hnclip.data.problems import Problems
 from hnclip.data.sources import fetched
 
@@ -95,7 +95,7 @@ def _beside(path: Path) -> bool:
 def _read(path: Path) -> tuple[str, str] | str:
     """Image and long caption of an annotation file, or what is wrong with it."""
     try:
-        entry: Any = json.loads(path.read_bytes().decode("utf-8-sig"))
+        entry: Any = parse_once(path.read_bytes().decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         return f"no valid JSON ({error})"
     if not isinstance(entry, dict):

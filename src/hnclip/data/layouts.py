@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hnclip.data.captions import LINES, Table, half_character, not_utf8, read_jsonl, read_table
+from hnclip.data.json_text import TWICE, parse
 from hnclip.data.problems import Problems
 from hnclip.data.readers.places import is_place, read_place
 
@@ -41,7 +42,7 @@ def read_captions(
         raise ValueError(f"{path}: layout {layout!r} is a folder or shards, and this is a file")
     if path.suffix.lower() != ".json":
         return _lines(path, layout, problems)
-    entries, found = _entries(path)
+    entries, found = _entries(path, problems)
     if entries is None:
         return _told(read_jsonl(path, problems), layout, problems)
     if layout not in (None, found):
@@ -67,19 +68,20 @@ def _told(table: Table, layout: Layout | None, problems: Problems) -> Table:
     return _converted(table, convert, problems) if convert else table
 
 
-def _entries(path: Path) -> tuple[list[Any] | None, Layout]:
+def _entries(path: Path, problems: Problems) -> tuple[list[Any] | None, Layout]:
     """The entries of a .json file, and the layout that they have; no entries where it has an object a line."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such captions file (looked in {Path.cwd()})")
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        record = json.loads(text)
+        record, again = parse(text)
     except UnicodeDecodeError as error:
         raise ValueError(not_utf8(path, error)) from error
     except (ValueError, RecursionError) as error:
         if _has_lines(text):
             return None, "table"
         raise ValueError(f"{path} is no valid JSON ({error}); is the file whole?") from error
+    problems.add_all(TWICE, again)
     if isinstance(record, dict) and isinstance(record.get("images"), list):
         if "annotations" in record:
             raise ValueError(

@@ -1,5 +1,6 @@
 """Collects what is wrong with a person's data, so that all of it is named at once."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from hnclip.store import write_text
@@ -26,6 +27,10 @@ class Problems:
     def add(self, kind: str, item: str) -> None:
         shown = item.encode("utf-8", "backslashreplace").decode()  # a file's name may be any bytes
         self._found.setdefault(kind, []).append(shown)
+
+    def add_all(self, kind: str, items: Iterable[str]) -> None:
+        for item in items:
+            self.add(kind, item)
 
     def merge(self, other: "Problems") -> None:
         """Take over what another one has found."""

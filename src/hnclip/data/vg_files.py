@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from hnclip.data.captions import half_character
+from hnclip.data.json_text import read_once
 from hnclip.data.problems import Problems
-from hnclip.store import read_json
 
 PARAGRAPHS = "paragraphs_v1.json"
 IMAGES = ("images.zip", "images2.zip")
@@ -79,7 +79,7 @@ def _json_file(files: dict[str, Path], name: str) -> Path:
 
 
 def _list(path: Path) -> list[Any]:
-    record = read_json(path)
+    record = read_once(path)
     if not isinstance(record, list):
         raise ValueError(
             f"{path} is no list, but {type(record).__name__}: it is not the published file; fetch it again"

@@ -7,7 +7,7 @@ from typing import Any
 import pandas
 
 from hnclip.data.derive.sentence_places import find
-from hnclip.store import read_json
+from hnclip.data.json_text import read_once
 
 ENTRY = {"original_filename": str, "original_caption": str, "segment": list}
 SEGMENT = {"caption": str, "similarity_score": (int, float), "bbox_coordinates": dict}
@@ -21,7 +21,7 @@ def read_exchange(path: Path, frame: pandas.DataFrame) -> tuple[list[dict[str, A
     own files have, says which of several equal ones). Images that the manifest lacks, such as those of another split,
     are counted as `images_elsewhere`. Raises ValueError naming every fault.
     """
-    entries = read_json(path)
+    entries = read_once(path)
     if not isinstance(entries, list):
         raise ValueError(f"{path}: expected a list of images with their regions, got {type(entries).__name__}")
     by_name: dict[str, list[int]] = {}

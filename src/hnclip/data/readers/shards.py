@@ -1,6 +1,5 @@
 """Webdataset shards: tar files with KEY.jpg and KEY.txt or KEY.json for each image."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, BinaryIO
 from hnclip.caption_places import is_hidden
 from hnclip.data.archives import read_archive
 from hnclip.data.captions import Table, half_character
+from hnclip.data.json_text import parse_once
 from hnclip.data.members import Member
 from hnclip.data.pictures import SUFFIXES, Absent, Picture
 from hnclip.data.problems import Problems
@@ -118,7 +118,7 @@ def _read_text(sample: _Sample, kind: str, data: bytes, lines: bool) -> None:
         return
     if sample.record is not None:
         raise ValueError("a second JSON of its key")
-    record = json.loads(data.decode("utf-8-sig"))
+    record = parse_once(data.decode("utf-8-sig"))
     if not isinstance(record, dict):
         raise ValueError('expected an object such as {"caption": ...}')
     if half := half_character(record):
