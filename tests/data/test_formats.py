@@ -6,9 +6,9 @@ import pytest
 from formats import ONE_CAPTION, OPTIONS, WRITERS, mine
 
 from hnclip.data.captions_of import Source, read_data
-from hnclip.data.folder_checks import NO_IMAGE
 from hnclip.data.manifest import read_manifest
 from hnclip.data.prepare import prepare
+from hnclip.data.rows import NO_IMAGE
 
 ALL = {"split_hash": {"all": 100}}
 EVERY = pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__)

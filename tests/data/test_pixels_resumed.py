@@ -21,6 +21,7 @@ from hnclip.data.images import decode
 from hnclip.data.manifest import read_manifest, write_manifest
 from hnclip.data.pixels import open_pixels, write_pixels
 from hnclip.data.problems import Problems
+from hnclip.data.rows import Row
 from hnclip.store import write_json
 
 IMAGES = 12
@@ -209,7 +210,7 @@ def test_a_persons_own_large_images_are_looked_at_one_at_a_time(tmp_path, monkey
     monkeypatch.setattr(folder_checks, "decode", slow)
     monkeypatch.setattr(folder_checks, "PIXELS", 100)
     monkeypatch.setattr(bounding, "cpus", lambda: 8)
-    rows = [folder_checks.Row("", f"{side}", tmp_path / f"{side}.png", "a", "a", "") for side in range(8, 18)]
+    rows = [Row("", f"{side}", tmp_path / f"{side}.png", "a", "a", "") for side in range(8, 18)]
     for row in rows:
         Image.new("RGB", (int(row.id), int(row.id))).save(row.path)
     facts = folder_checks.look_at_images(rows, Problems())

@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from hnclip.data.folder_checks import Row
 from hnclip.data.problems import FEW_IMAGES, Problems, few_images
+from hnclip.data.rows import Row
 from hnclip.options import nearest
 
 WAYS = ("split_column", "split_lists", "split_hash")

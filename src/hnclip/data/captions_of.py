@@ -6,11 +6,12 @@ from typing import Any, Literal, get_args
 
 from hnclip.data.captions import Table
 from hnclip.data.columns import Columns, find_columns
-from hnclip.data.folder_checks import Facts, Row, check_rows, look_at_images, read_rows
+from hnclip.data.folder_checks import Facts, check_rows, look_at_images
 from hnclip.data.layouts import Layout, read_captions
 from hnclip.data.pictures import Picture, Unpacked, unpack_pictures
 from hnclip.data.problems import Problems
 from hnclip.data.readers.urls import with_files
+from hnclip.data.rows import Row, read_rows
 from hnclip.options import unknown
 
 

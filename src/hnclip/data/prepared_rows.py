@@ -8,9 +8,10 @@ from statistics import median
 from typing import Any
 
 from hnclip.data.captions import visible
-from hnclip.data.folder_checks import Facts, Row, check_leaks, check_rows, look_at_images
+from hnclip.data.folder_checks import Facts, check_leaks, check_rows, look_at_images
 from hnclip.data.manifest import write_manifest
 from hnclip.data.problems import FEW_IMAGES, Problems, few_images
+from hnclip.data.rows import Row, adjacent
 from hnclip.data.sentences import split_sentences
 
 LONG_WORDS = 180  # about 248 tokens
@@ -97,11 +98,8 @@ def clear(folder: Path) -> None:
 
 def manifest_rows(rows: list[Row], facts: Facts) -> list[dict[str, Any]]:
     """One row a caption; captions of one image come together, images in the order of the table."""
-    by_image: dict[str, list[Row]] = {}
-    for row in rows:
-        by_image.setdefault(row.id, []).append(row)
     made = []
-    for row in (row for group in by_image.values() for row in group):
+    for row in adjacent(rows):
         sentences = split_sentences(row.caption)
         sha256, width, height = facts[row.path]
         made.append(

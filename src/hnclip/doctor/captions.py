@@ -9,10 +9,11 @@ from hnclip.caption_places import visible_files
 from hnclip.data.captions import Table
 from hnclip.data.captions_of import Source, columns_of, read_table_of, start_of, with_images
 from hnclip.data.columns import Columns
-from hnclip.data.folder_checks import Facts, Row, check_leaks, check_rows, look_at_images, read_rows
+from hnclip.data.folder_checks import Facts, check_leaks, check_rows, look_at_images
 from hnclip.data.pictures import SUFFIXES
 from hnclip.data.problems import Problems
 from hnclip.data.readers.places import is_place
+from hnclip.data.rows import Row, adjacent, read_rows
 from hnclip.doctor.words import is_placeholder
 
 SPLIT = "split"
@@ -84,7 +85,7 @@ def read(source: Source, unpack_to: Path, split: str | None = None) -> Captions:
             "no column names the images: every caption counts as that of an image of its own, and several captions of "
             "one image as each other's negatives (--image-column)"
         )
-    return Captions(Path(source.captions), columns, _adjacent(rows), named, look, facts, problems, warnings, told)
+    return Captions(Path(source.captions), columns, adjacent(rows), named, look, facts, problems, warnings, told)
 
 
 def _has_splits(table: Table) -> bool:
@@ -114,14 +115,6 @@ def _pictures(rows: list[Row], every: list[Row], source: Source, problems: Probl
         if path.suffix.lower() in SUFFIXES and os.path.realpath(path) not in named:
             warnings.add("images without a caption", str(path))
     return facts
-
-
-def _adjacent(rows: list[Row]) -> list[Row]:
-    """Rows of one image together, images in the order of the table."""
-    by_image: dict[str, list[Row]] = {}
-    for row in rows:
-        by_image.setdefault(row.id, []).append(row)
-    return [row for group in by_image.values() for row in group]
 
 
 def record(captions: Captions) -> dict[str, Any]:

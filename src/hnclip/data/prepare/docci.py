@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hnclip.data.captions import read_jsonl, require, some
-from hnclip.data.folder_checks import Row, read_rows
 from hnclip.data.prepared_rows import Pair, write_splits
 from hnclip.data.problems import Problems
 from hnclip.data.published import Counts, check_counts, check_names
+from hnclip.data.rows import Row, read_rows
 from hnclip.data.sources import fetched
 from hnclip.options import from_dict
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from hnclip.data.assign import check_splitting, in_splits
 from hnclip.data.captions import visible
-from hnclip.data.folder_checks import Facts, Row, check_leaks, check_rows
+from hnclip.data.folder_checks import Facts, check_leaks, check_rows
 from hnclip.data.manifest import write_manifest
 from hnclip.data.prepared_rows import manifest_rows, tell
 from hnclip.data.problems import Problems
+from hnclip.data.rows import Row
 from hnclip.data.vectors import column_words, read_vectors
 from hnclip.options import from_dict
 

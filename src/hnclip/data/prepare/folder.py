@@ -8,11 +8,12 @@ from hnclip.data.assign import check_splitting, in_splits
 from hnclip.data.captions import Table
 from hnclip.data.captions_of import columns_of, read_table_of, start_of, with_images
 from hnclip.data.columns import Columns
-from hnclip.data.folder_checks import Row, check_leaks, check_rows, first_captions, look_at_images, read_rows
+from hnclip.data.folder_checks import check_leaks, check_rows, look_at_images
 from hnclip.data.layouts import Layout
 from hnclip.data.manifest import write_manifest
 from hnclip.data.prepared_rows import manifest_rows, print_summary, tell
 from hnclip.data.problems import Problems
+from hnclip.data.rows import Row, first_captions, read_rows
 from hnclip.options import from_dict, unknown
 
 
