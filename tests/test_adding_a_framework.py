@@ -37,14 +37,10 @@ def test_one_file_and_one_entry_train_a_new_framework(tmp_path, edge_pairs):
     assert (terms["lr"] <= ENTRY["recipe"]["lr"]).all()
 
 
-def test_what_a_file_has_from_another_framework_is_left_to_the_trainer(tmp_path, monkeypatch):
-    (tmp_path / "on_goal.py").write_text(
-        "from hnclip.frameworks import goal\n\n\n"
-        "class Options(goal.Options):\n    edge_weight: float = 1.0\n\n\n"
-        'class OnGoal(goal.Goal):\n    fields = (*goal.Goal.fields, "edge")\n'
-    )
-    monkeypatch.setattr(frameworks, "__path__", [*frameworks.__path__, str(tmp_path)])
-    assert frameworks.declared("on_goal") == ((), None)
+def test_its_options_are_refused_before_anything_runs(edge_pairs):
+    with pytest.raises(ValueError, match="here: option 'edge_weight': expected a number, got 'high'"):
+        frameworks.check_options("edge_pairs", {**ENTRY["options"], "edge_weight": "high"}, "here")
+    frameworks.check_options("edge_pairs", ENTRY["options"], "here")
 
 
 def test_the_document_names_every_field():

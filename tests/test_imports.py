@@ -22,6 +22,7 @@ LAYERS = [
         "model_spec",
         "architecture",
         "joined_files",
+        "read_source",
         "text_encoder",
         "tuning",
         "__init__",

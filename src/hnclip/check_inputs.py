@@ -32,22 +32,23 @@ def input_problems(config: Config) -> Iterator[str]:
                 yield f"frameworks.{name}.inputs.{key}: " + unknown(key, wanted[key], config[section])
         if "edge_crops" in wanted and "edges" not in wanted:
             yield f"frameworks.{name}.inputs.edge_crops: crops of edge maps need `edges` beside them"
-    yield from _undeclared(config)
+    yield from _refused(config)
     for name, entry in config["benchmarks"].items():
         if "segments" in entry and entry["segments"] not in config["segments"]:
             yield f"benchmarks.{name}.segments: " + unknown("segments", entry["segments"], config["segments"])
     yield from dict.fromkeys(_missing_segments(config))
 
 
-def _undeclared(config: Config) -> Iterator[str]:
-    """Options that a framework does not have, and inputs that it reads but its entry does not name."""
+def _refused(config: Config) -> Iterator[str]:
+    """Options that a framework does not take, and inputs that it reads but its entry does not name."""
     for name, entry in config["frameworks"].items():
         if entry["kind"] not in frameworks.names():
             continue
-        fields, options = frameworks.declared(entry["kind"])
-        for key in entry.get("options", {}):
-            if options is not None and key not in options:
-                yield f"frameworks.{name}.options: " + unknown("option", key, options)
+        fields = frameworks.fields(entry["kind"])
+        try:
+            frameworks.check_options(entry["kind"], entry.get("options", {}), f"frameworks.{name}.options")
+        except ValueError as error:
+            yield str(error)
         try:
             frameworks.check_fields(fields, entry)
         except ValueError as error:

@@ -1,17 +1,13 @@
 """The fine-tuning frameworks, one a file; the file's name is the config's `kind`."""
 
-import ast
-from contextlib import suppress
-from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-from hnclip import inputs
+from hnclip import inputs, read_source
 from hnclip.architecture import lacking
 from hnclip.options import from_dict, unknown
+from hnclip.read_source import ancestors, evaluate, member
 
 
 def names() -> list[str]:
@@ -21,7 +17,7 @@ def names() -> list[str]:
 
 def on_towers() -> list[str]:
     """The known frameworks that run a backbone's towers; the others train on its cached embeddings."""
-    return [kind for kind in names() if not set(declared(kind)[0]) & set(inputs.FIELDS["embeddings"])]
+    return [kind for kind in names() if not set(fields(kind)) & set(inputs.FIELDS["embeddings"])]
 
 
 def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
@@ -48,35 +44,45 @@ def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
 
 def needs(kind: str) -> tuple[str, ...]:
     """What a framework needs of its backbone (hnclip.architecture.NEEDS), read from its file without loading torch."""
-    return _spelled(kind, "needs", ())
+    return _told(kind, "needs") or ()
 
 
-def declared(kind: str) -> tuple[tuple[str, ...], list[str] | None]:
-    """What a framework's file says, read without loading torch: the fields it reads, and the names of its options.
+def fields(kind: str) -> tuple[str, ...]:
+    """What a framework reads of a batch, told by its file without loading torch; empty where that does not tell it."""
+    return _told(kind, "fields") or ()
 
-    No fields and no options (None) where the file does not spell them out but has them, or some, from elsewhere.
+
+def check_options(kind: str, options: dict[str, Any], where: str) -> None:
+    """Refuse options with a ValueError that says what a training would, without loading torch.
+
+    Nothing is said where the file does not tell what options it takes (`read_source`): the training then does.
     """
-    options = None
-    for found in _classes(kind):
-        if found.name == "Options" and not found.bases:
-            options = [node.target.id for node in found.body if isinstance(node, ast.AnnAssign)]
-    return _spelled(kind, "fields", ()), options
+    wanted = _told(kind, "Options")
+    if wanted is None:
+        return
+    try:
+        from_dict(wanted, options, where)
+    except ValueError:
+        raise
+    except Exception:  # of the framework's own check, which the training does as well
+        return
 
 
-def _spelled(kind: str, name: str, otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    """The tuple that a class of a framework's file is given under this name, where it is spelled out."""
-    found = otherwise
-    for node in (node for parsed in _classes(kind) for node in parsed.body if isinstance(node, ast.Assign)):
-        if getattr(node.targets[0], "id", None) == name:
-            with suppress(ValueError):  # no literal, such as (*Goal.fields, "edge")
-                found = ast.literal_eval(node.value)
-    return found
-
-
-@cache
-def _classes(kind: str) -> list[ast.ClassDef]:
-    source = Path(find_spec(f"hnclip.frameworks.{kind}").origin).read_text(encoding="utf-8")
-    return [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+def _told(kind: str, attribute: str) -> Any:
+    """An attribute of a kind's framework, from the sources of its file and of what that rests on; None if untold."""
+    base = ("hnclip.frameworks.base", "Framework")
+    try:
+        found = [
+            each
+            for each in read_source.classes(read_source.source(f"hnclip.frameworks.{kind}"))
+            if any(not isinstance(of, str) and (of.source.module, of.node.name) == base for of in ancestors(each))
+        ]
+        given = member(found[0], attribute) if len(found) == 1 else None
+        return None if given is None else evaluate(given)
+    except SyntaxError:
+        raise
+    except Exception:  # whatever a file does that cannot be done without importing it
+        return None
 
 
 def check_fields(fields: tuple[str, ...], entry: dict[str, Any]) -> None:

@@ -69,7 +69,7 @@ class Pass(NamedTuple):
 def workload(entry: dict[str, Any], caption: float) -> Workload:
     """Of a framework's entry: `caption` tokens a caption; the further rows follow from the fields that it reads."""
     kind, options = entry["kind"], entry.get("options", {})
-    fields = {"image", "text", *frameworks.declared(kind)[0]}
+    fields = {"image", "text", *frameworks.fields(kind)}
     lengths = {
         "text": caption,
         "crop_text": min(SENTENCE, caption),
