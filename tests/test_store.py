@@ -5,7 +5,7 @@ import errno
 import pandas as pd
 import pytest
 
-from hnclip.store import read_json, remove_unfinished, write_rows, write_whole
+from hnclip.store import read_json, remove_unfinished, whole_folder, write_rows, write_whole
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
@@ -26,8 +26,30 @@ def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path):
     kept = [path, tmp_path / ".other.pt.node.7.part", tmp_path / ".check1.pt.node.7.part"]
     for file in [*kept, tmp_path / ".check[1].pt.node.7.part", tmp_path / ".check[1].pt.other.node.123.part"]:
         file.write_bytes(b"half")
+    (tmp_path / ".check[1].pt.node.8.part").mkdir()
+    (tmp_path / ".check[1].pt.node.8.part/a").write_bytes(b"half")
     remove_unfinished(path)
     assert sorted(tmp_path.iterdir()) == sorted(kept)
+
+
+def test_a_folder_is_there_whole_or_not_at_all(tmp_path):
+    folder = tmp_path / "above" / "found"
+    with pytest.raises(RuntimeError), whole_folder(folder) as part:
+        (part / "a").write_text("half")
+        raise RuntimeError("stopped")
+    assert list(folder.parent.iterdir()) == []
+    with whole_folder(folder) as part:
+        (part / "a").write_text("whole")
+        assert not folder.exists()
+    assert [path.read_text() for path in folder.parent.rglob("*") if path.is_file()] == ["whole"]
+
+
+def test_a_folder_that_holds_something_stays(tmp_path):
+    (tmp_path / "found").mkdir()
+    (tmp_path / "found/mine").write_text("mine")
+    with pytest.raises(OSError, match="not empty"), whole_folder(tmp_path / "found") as part:
+        (part / "a").write_text("new")
+    assert [path.name for path in tmp_path.rglob("*")] == ["found", "mine"]
 
 
 def test_rows_may_have_different_keys(tmp_path):

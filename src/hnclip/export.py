@@ -8,8 +8,6 @@ model that `hnclip.model_spec` names; its card says less.
 
 import argparse
 import os
-import shutil
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +31,7 @@ from hnclip.models.to_open_clip import write_open_clip
 from hnclip.models.to_transformers import write_clip_model, write_processor
 from hnclip.models.trained import load_trained
 from hnclip.options import from_dict, unknown
-from hnclip.store import read_json, write_json, write_text
+from hnclip.store import read_json, whole_folder, write_json, write_text
 
 ADAPTED = ("lora", "dora")
 FILES = ("run.json", "weights.safetensors", "ranks.parquet", "log.parquet")
@@ -111,26 +109,27 @@ def main(source: Path | str, out: Path, format: str) -> dict[str, Any]:
     format = _layout(found, format)
     if format == "onnx" and isinstance(found.model, CachedTowers):
         found = replace(found, model=AdaptedTowers(_model_of(found.entry), found.model).eval())
-    told: dict[str, Any] = {}
-
-    def write(part: Path) -> None:
-        if format == "open_clip":
-            write_open_clip(part, found.model, out.name)
-        elif format == "transformers":
-            write_transformers(part, found.model)
-        elif format == "peft":
-            write_peft(part, found.model, Path(source), found.record["config"])
-        elif format == "adapter":
-            write_adapter(part, found.model, found.entry)
-        else:
-            told["largest_difference"] = write_onnx(part, found.model, found.entry["transform"]["exif"])[
-                "largest_difference"
-            ]
+    with whole_folder(out) as part:
+        told = _write(part, found, format, out.name)
         write_text(part / "README.md", _card(found, format, out.name))
-
-    whole_folder(out, write)
     files = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
     return {"out": str(out), "format": format, "files": files, **told}
+
+
+def _write(folder: Path, found: Source, format: str, name: str) -> dict[str, Any]:
+    """The model's files in a layout; what is to be told of them."""
+    if format == "open_clip":
+        write_open_clip(folder, found.model, name)
+    elif format == "transformers":
+        write_transformers(folder, found.model)
+    elif format == "peft":
+        write_peft(folder, found.model, Path(found.name), found.record["config"])
+    elif format == "adapter":
+        write_adapter(folder, found.model, found.entry)
+    else:
+        checked = write_onnx(folder, found.model, found.entry["transform"]["exif"])
+        return {"largest_difference": checked["largest_difference"]}
+    return {}
 
 
 def _is_run(folder: Path) -> bool:
@@ -186,17 +185,6 @@ def _card(found: Source, format: str, name: str) -> str:
     if found.record is None:
         return short_card(found.name, found.entry, found.model, format, name)
     return card(Path(found.name), found.record, format, name, found.model)
-
-
-def whole_folder(out: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary folder beside `out`, then put it in place at once."""
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
-    part.mkdir(parents=True)
-    try:
-        write(part)
-        part.rename(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _arguments() -> argparse.Namespace:

@@ -1,9 +1,11 @@
-"""Whole-file writes: a reader finds the complete file or none."""
+"""Whole-file writes: a reader finds the complete file, or folder, or none."""
 
 import glob
 import json
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file beside `path`, then put it in place at once. An OSError names the file."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    machine = os.uname().nodename  # process numbers are a machine's own, the folder may not be
-    part = path.with_name(f".{path.name}.{machine}.{os.getpid()}.part")
+    part = _unfinished(path)
     try:
         write(part)
         part.replace(path)
@@ -25,10 +26,33 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         part.unlink(missing_ok=True)
 
 
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder beside `folder`, to be filled; it takes the place of `folder` at once where all went well.
+
+    Raises OSError where `folder` holds anything then: whoever replaces it removes the old one last.
+    """
+    part = _unfinished(folder)
+    part.mkdir(parents=True)
+    try:
+        yield part
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _unfinished(path: Path) -> Path:
+    machine = os.uname().nodename  # process numbers are a machine's own, the folder may not be
+    return path.with_name(f".{path.name}.{machine}.{os.getpid()}.part")
+
+
 def remove_unfinished(path: Path) -> None:
-    """Remove what writers of this file left that were killed; for whoever alone writes it, before the first time."""
+    """Remove what writers of this file or folder left that were killed; for whoever alone writes it, before it does."""
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        part.unlink(missing_ok=True)
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -89,8 +89,8 @@ def test_folders_may_be_empty_and_may_be_listed_twice(tmp_path):
 
 
 def test_what_a_killed_run_left_beside_the_folder_goes(tmp_path):
-    (tmp_path / ".out.part").mkdir()
-    (tmp_path / ".out.part/a.jpg").write_bytes(b"half")
+    (tmp_path / ".out.node.7.part").mkdir()
+    (tmp_path / ".out.node.7.part/a.jpg").write_bytes(b"half")
     unpack(put(tmp_path, tar_bytes({"b.jpg": b"1"})), tmp_path / "out", "0")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "out"]
     assert not (tmp_path / "out/a.jpg").exists()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from hnclip.store import write_json
+from hnclip.store import remove_unfinished, whole_folder, write_json
 
 MARK = ".unpacked.json"
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".jp2", ".avif")
@@ -48,20 +48,16 @@ def unpack_pictures(pictures: Pictures, folder: Path) -> dict[Picture, Unpacked]
     folder = Path(folder)
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).is_file():
         raise ValueError(f"{folder} holds files that were not unpacked by hnclip; move them away, and run again")
-    part = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
-    part.mkdir(parents=True)
+    remove_unfinished(folder)
     try:
-        written = _write(pictures, part)
-        write_json(part / MARK, {"images": len(set(written.values()))})
-        shutil.rmtree(folder, ignore_errors=True)
-        part.rename(folder)
+        with whole_folder(folder) as part:
+            written = _write(pictures, part)
+            write_json(part / MARK, {"images": len(set(written.values()))})
+            shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         raise OSError(errno.ENOSPC, f"no room for the images in {folder.parent}; make room and run again") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return _named(written, folder)
 
 

@@ -13,7 +13,7 @@ from rich.filesize import decimal
 from hnclip.data.archives import CHUNK, read_archive
 from hnclip.data.members import Limits, Member, Members, TooMuch
 from hnclip.data.sources import MARK
-from hnclip.store import read_json, write_json
+from hnclip.store import read_json, remove_unfinished, whole_folder, write_json
 
 DAMAGE = (EOFError, RuntimeError, ValueError, zlib.error, tarfile.TarError, zipfile.BadZipFile, OSError)
 _SHOWN = 20
@@ -33,16 +33,11 @@ def unpack(archive: Path, folder: Path, sha256: str, limits: Limits | None = Non
     naming each, and OSError where the disk is full. Either way nothing of it is left.
     """
     archive, folder = Path(archive), Path(folder)
-    part = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
-    part.mkdir(parents=True)
-    try:
+    remove_unfinished(folder)
+    with whole_folder(folder) as part:
         found = _write(archive, part, limits or Limits.of(archive.stat().st_size))
         write_json(part / MARK, {"archive": archive.name, "sha256": sha256, "files": found.files, "bytes": found.bytes})
         shutil.rmtree(folder, ignore_errors=True)
-        part.rename(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return found.files
 
 
