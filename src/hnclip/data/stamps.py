@@ -11,6 +11,7 @@ from PIL import Image
 
 from hnclip.data.debian import read_files
 from hnclip.data.sentences import split_sentences
+from hnclip.store import write_json
 
 PACKAGE = "tuxpaint-stamps-default"
 FOLDER = "usr/share/tuxpaint/stamps"
@@ -63,6 +64,13 @@ def _phrase(data: bytes) -> str:
     line = data.decode("utf-8", "replace").lstrip("\ufeff").split("\n", 1)[0]
     sentences = split_sentences(line.strip())
     return sentences[0] if sentences else ""
+
+
+def write_source(folder: Path, deb: Path, shares: dict[str, list[Stamp]]) -> None:
+    """Write `source.json`: the package, its hash, and which of its stamps each split has."""
+    stamps = {split: [stamp.name for stamp in own] for split, own in shares.items()}
+    record = {"package": deb.name, "sha256": hashlib.sha256(deb.read_bytes()).hexdigest(), "stamps": stamps}
+    write_json(folder / "source.json", record)
 
 
 def share_out(stamps: list[Stamp], shares: dict[str, int], seed: int) -> dict[str, list[Stamp]]:

@@ -1,6 +1,5 @@
 """Each of Debian's tuxpaint stamps by itself, on white, with the phrase that a person gave it; one picture a phrase."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,8 @@ from PIL import Image
 
 from hnclip.data.composed import Composed, write_split
 from hnclip.data.debian import find_package
-from hnclip.data.stamps import PACKAGE, Stamp, check_shares, fitted, read_stamps, share_out
+from hnclip.data.stamps import PACKAGE, Stamp, check_shares, fitted, read_stamps, share_out, write_source
 from hnclip.options import from_dict
-from hnclip.store import write_json
 
 PHRASES = 498  # distinct ones of PNG stamps in the package of 2022
 FILLED = 0.9  # of the picture's side, by the longer side of a stamp
@@ -56,14 +54,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     kept = {split: list({one.phrase.casefold(): one for one in own[::-1]}.values()) for split, own in shared.items()}
     for split, own in sorted(kept.items()):
         write_split(Path(folder), split, [_picture(stamp, split, at, wanted.pixels) for at, stamp in enumerate(own)])
-    write_json(
-        Path(folder) / "source.json",
-        {
-            "package": deb.name,
-            "sha256": hashlib.sha256(deb.read_bytes()).hexdigest(),
-            "stamps": {split: [stamp.name for stamp in own] for split, own in kept.items()},
-        },
-    )
+    write_source(Path(folder), deb, kept)
 
 
 def _picture(stamp: Stamp, split: str, number: int, side: int) -> Composed:

@@ -1,6 +1,5 @@
 """Real photographs and drawings with human phrases (Debian's tuxpaint-stamps-default), composed into dense scenes."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,8 @@ from hnclip.data.composed import Composed, check_counts, check_range, family_siz
 from hnclip.data.debian import find_package
 from hnclip.data.families import Families
 from hnclip.data.stamp_scene import PLACES, StampScene, compose, near_twin, random_scene, stamp_sentences
-from hnclip.data.stamps import PACKAGE, Stamp, check_shares, read_stamps, share_out
+from hnclip.data.stamps import PACKAGE, Stamp, check_shares, read_stamps, share_out, write_source
 from hnclip.options import from_dict
-from hnclip.store import write_json
 
 BOXES = True  # each sentence of an object has its box
 
@@ -67,14 +65,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     families: Families[StampScene] = Families(lambda scene, family: _keys(scene, family, wanted, shared))
     for split in sorted(wanted.pairs):
         write_split(Path(folder), split, _pictures(wanted, split, shared[split], families))
-    write_json(
-        Path(folder) / "source.json",
-        {
-            "package": deb.name,
-            "sha256": hashlib.sha256(deb.read_bytes()).hexdigest(),
-            "stamps": {split: [stamp.name for stamp in own] for split, own in shared.items()},
-        },
-    )
+    write_source(Path(folder), deb, shared)
 
 
 def _phrases(stamps: list[Stamp]) -> int:
