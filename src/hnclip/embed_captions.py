@@ -5,7 +5,6 @@
 
 import argparse
 import json
-from hashlib import file_digest
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ from hnclip.data.caption_list import read_captions
 from hnclip.encode import device
 from hnclip.models.sentence_encoder import load_sentence_encoder
 from hnclip.options import from_dict
-from hnclip.store import read_json, write_rows
+from hnclip.store import read_json, sha256_of, write_rows
 from hnclip.text_encoder import TextEncoder, encoder_folder
 
 BATCH = 32
@@ -36,18 +35,13 @@ def main(encoder: Path, captions: Path, out: Path) -> None:
 
 def origin(entry: TextEncoder, folder: Path, captions: Path, cut: int, count: int) -> dict[str, str]:
     """What the file says of itself: encoder, hashes of captions and weights, [captions cut, captions]."""
-    weights = {path.name: _sha256(path) for path in sorted(folder.glob("*.safetensors"))}
+    weights = {path.name: sha256_of(path) for path in sorted(folder.glob("*.safetensors"))}
     return {
         "encoder": json.dumps(vars(entry), sort_keys=True),
-        "captions_sha256": _sha256(captions),
+        "captions_sha256": sha256_of(captions),
         "weights_sha256": json.dumps(weights, sort_keys=True),
         "captions_cut": json.dumps([cut, count]),
     }
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def _arguments() -> argparse.Namespace:

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,12 @@ def read_json(path: Path) -> Any:
         return json.loads(text.decode("utf-8"))
     except ValueError as error:
         raise ValueError(f"{path} is no valid JSON ({error}); correct it, or delete it and run again") from error
+
+
+def sha256_of(path: Path | str) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def write_rows(path: Path, rows: Any, metadata: dict[str, str] | None = None) -> None:

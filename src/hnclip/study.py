@@ -5,7 +5,6 @@
 
 import sys
 from functools import lru_cache
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from hnclip.caption_places import is_single, state_of
 from hnclip.cell import Config
 from hnclip.command import run
 from hnclip.joined_files import joined_files
-from hnclip.store import read_json, write_json
+from hnclip.store import read_json, sha256_of, write_json
 from hnclip.study_data import caption_files, data_files
 from hnclip.study_runs import runs
 from hnclip.tuning import is_tuned
@@ -164,14 +163,13 @@ def sources(config: Config) -> dict[str, Any]:
 
 def _sha256(path: str) -> str:
     state = Path(path).stat()
-    return _sha256_of(path, state.st_mtime_ns, state.st_size)
+    return _in_state(path, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache
-def _sha256_of(path: str, mtime: int, size: int) -> str:
+def _in_state(path: str, mtime: int, size: int) -> str:
     """The hash of a file in this state: one reading serves all of Snakemake's questions."""
-    with open(path, "rb") as file:
-        return file_digest(file, "sha256").hexdigest()
+    return sha256_of(path)
 
 
 def record(config: Config, files: dict[str, str] | None = None) -> dict[str, Any]:

@@ -1,10 +1,9 @@
 """What a source's files were when they were first had: later runs take no others."""
 
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from hnclip.store import read_json, write_json
+from hnclip.store import read_json, sha256_of, write_json
 
 NAME = "lock.json"
 
@@ -23,8 +22,7 @@ class Lock:
 
     def check(self, name: str, path: Path, published: str | None) -> str:
         """The file's hash. Raises ValueError with both hashes, and the way out, where another was expected."""
-        with open(path, "rb") as file:
-            found = file_digest(file, "sha256").hexdigest()
+        found = sha256_of(path)
         expected = self.expected(name, published)
         if expected and found != expected:
             raise ValueError(f"{path} has the SHA-256 {found}; {self.way_out(name, published)}")

@@ -15,7 +15,7 @@ import PIL
 
 from hnclip.claim import claimed
 from hnclip.data.bounded import grouped
-from hnclip.store import read_json, write_json
+from hnclip.store import read_json, sha256_of, write_json
 
 IMAGES = 64  # after so many, their pictures are on disk for certain and need not be made again
 Shape = tuple[int, int, int, int]
@@ -23,11 +23,7 @@ Shape = tuple[int, int, int, int]
 
 def stack_key(files: Iterable[Path], *records: Any) -> str:
     """What pictures follow from: the bytes of these files, these records, and the version of Pillow."""
-    hashed = []
-    for path in files:
-        with open(path, "rb") as file:
-            hashed.append(hashlib.file_digest(file, "sha256").hexdigest())
-    text = json.dumps([hashed, records, PIL.__version__], sort_keys=True)
+    text = json.dumps([[sha256_of(path) for path in files], records, PIL.__version__], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

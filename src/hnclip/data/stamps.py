@@ -11,7 +11,7 @@ from PIL import Image
 
 from hnclip.data.debian import read_files
 from hnclip.data.sentences import split_sentences
-from hnclip.store import write_json
+from hnclip.store import sha256_of, write_json
 
 PACKAGE = "tuxpaint-stamps-default"
 FOLDER = "usr/share/tuxpaint/stamps"
@@ -69,7 +69,7 @@ def _phrase(data: bytes) -> str:
 def write_source(folder: Path, deb: Path, shares: dict[str, list[Stamp]]) -> None:
     """Write `source.json`: the package, its hash, and which of its stamps each split has."""
     stamps = {split: [stamp.name for stamp in own] for split, own in shares.items()}
-    record = {"package": deb.name, "sha256": hashlib.sha256(deb.read_bytes()).hexdigest(), "stamps": stamps}
+    record = {"package": deb.name, "sha256": sha256_of(deb), "stamps": stamps}
     write_json(folder / "source.json", record)
 
 

@@ -4,7 +4,6 @@ They go into the caches in which open_clip and the hub's client look for them, s
 """
 
 import argparse
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from hnclip.models.load import BackboneEntry
 from hnclip.models.longclip import weights_file
 from hnclip.models.openclip import open_clip
 from hnclip.options import from_dict, unknown
-from hnclip.store import read_json, write_json
+from hnclip.store import read_json, sha256_of, write_json
 
 CACHE = Path("~/.cache/clip")  # open_clip's, for tags that are no files of the hub
 
@@ -34,10 +33,9 @@ def fetch(entry: dict[str, Any], record: Path) -> None:
         _beside(options)
     else:
         raise ValueError(f"a backbone of kind {options.kind!r} has no published weights; known: open_clip, longclip")
-    with path.open("rb") as file:
-        sha256 = file_digest(file, "sha256").hexdigest()
     print(f"{named}: {path}", flush=True)
-    write_json(record, {"weights": named, "file": str(path), "bytes": path.stat().st_size, "sha256": sha256})
+    found = {"weights": named, "file": str(path), "bytes": path.stat().st_size, "sha256": sha256_of(path)}
+    write_json(record, found)
 
 
 def _beside(options: BackboneEntry) -> None:
