@@ -9,29 +9,25 @@ import argparse
 from pathlib import Path
 
 import pyarrow as pa
-import torch
 
 from hnclip.command import run
 from hnclip.data.split import open_split
 from hnclip.embed import embedding_rows, write_embeddings
-from hnclip.encode import device, encode_split
-from hnclip.models.trained import load_trained
+from hnclip.encode import encode_split, trained_towers
 from hnclip.store import read_json
 
 
 def main(folder: Path, target: Path, out: Path) -> None:
-    recipe = read_json(folder / "run.json")["config"]["recipe"]
-    torch.set_num_threads(recipe["threads"])
-    backbone = load_trained(folder / "weights.safetensors").eval().to(device())
+    towers, batch = trained_towers(folder)
     tables, cut = [], []
     for record in read_json(target)["splits"]:
         split = open_split(record)
         cut.append(split.tokens.truncated)
-        rows = embedding_rows(split, *encode_split(backbone, split, recipe["eval_batch"]))
+        rows = embedding_rows(split, *encode_split(towers, split, batch))
         tables.append(rows.add_column(0, "split", pa.array([split.name] * len(rows), pa.string())))
     if not tables:
         raise ValueError(f"{target} names no splits; give at least one record under `splits`")
-    write_embeddings(out, pa.concat_tables(tables), backbone, None if None in cut else sum(cut))
+    write_embeddings(out, pa.concat_tables(tables), towers, None if None in cut else sum(cut))
 
 
 def _arguments() -> argparse.Namespace:

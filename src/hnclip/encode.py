@@ -5,6 +5,7 @@ as many turns, since towers whose weights are split over processes run in all of
 """
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -14,6 +15,8 @@ from hnclip import processes
 from hnclip.data.split import Split
 from hnclip.data.tokens import Tokens
 from hnclip.models.backbone import Backbone
+from hnclip.models.trained import load_trained
+from hnclip.store import read_json
 
 T = TypeVar("T")
 
@@ -25,6 +28,16 @@ def device() -> torch.device:
     """
     torch.set_float32_matmul_precision("highest")
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def trained_towers(run: Path) -> tuple[Backbone, int]:
+    """What a finished run trained, where towers run, and how many rows its recipe evaluates at once.
+
+    torch computes with the threads of the recipe from now on. Raises as `hnclip.models.trained.load_trained` does.
+    """
+    recipe = read_json(run / "run.json")["config"]["recipe"]
+    torch.set_num_threads(recipe["threads"])
+    return load_trained(run / "weights.safetensors").eval().to(device()), recipe["eval_batch"]
 
 
 @torch.no_grad()

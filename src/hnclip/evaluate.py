@@ -8,22 +8,18 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
-import torch
 
 from hnclip.command import run
 from hnclip.data.split import open_split
-from hnclip.encode import device, encode_split
-from hnclip.models.trained import load_trained
+from hnclip.encode import encode_split, trained_towers
 from hnclip.ranks import retrieval
 from hnclip.store import read_json, write_rows
 
 
 def main(folder: Path, target: Path, out: Path) -> None:
-    recipe = read_json(folder / "run.json")["config"]["recipe"]
-    torch.set_num_threads(recipe["threads"])
-    backbone = load_trained(folder / "weights.safetensors").eval().to(device())
+    towers, batch = trained_towers(folder)
     splits = [open_split(record) for record in read_json(target)["test"]]
-    ranks = [retrieval(split, *encode_split(backbone, split, recipe["eval_batch"])) for split in splits]
+    ranks = [retrieval(split, *encode_split(towers, split, batch)) for split in splits]
     write_rows(out, pd.concat(ranks, ignore_index=True))
 
 
