@@ -107,6 +107,7 @@ rule tokens:
     input:
         manifest="results/data/{benchmark}/{split}.parquet",
         tokens="results/data/tokenizers/{tokens}.json",
+        files=tokens_inputs,
     output:
         "results/data/{benchmark}/{split}.{tokens}.tokens.npz",
     log:

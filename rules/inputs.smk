@@ -56,6 +56,7 @@ rule first_sentence:
     input:
         manifest="results/data/{benchmark}/{split}.parquet",
         tokens="results/data/tokenizers/{tokens}.json",
+        files=tokens_inputs,
     output:
         data="results/data/{benchmark}/{split}.{tokens}.first.npz",
         record="results/data/{benchmark}/{split}.{tokens}.first.json",
@@ -182,6 +183,7 @@ rule sentences:
         manifest="results/data/{benchmark}/{split}.parquet",
         segments="results/data/{benchmark}/{split}.{segments}.segments.parquet",
         tokens="results/data/tokenizers/{tokens}.json",
+        files=tokens_inputs,
     output:
         data="results/data/{benchmark}/{split}.{segments}.{tokens}.sentences.npz",
         record="results/data/{benchmark}/{split}.{segments}.{tokens}.sentences.json",
@@ -280,6 +282,7 @@ rule filtered:
     input:
         captions="results/data/{benchmark}/{split}.{lexicon}.lexicon.parquet",
         tokens="results/data/tokenizers/{tokens}.json",
+        files=tokens_inputs,
     output:
         data="results/data/{benchmark}/{split}.{lexicon}.{tokens}.filtered.npz",
         record="results/data/{benchmark}/{split}.{lexicon}.{tokens}.filtered.json",

@@ -8,7 +8,7 @@ import yaml
 
 from hnclip import cell as cells
 from hnclip.cell import Cell
-from hnclip.study import is_published, narrow, record, sources, user_files, weights_files
+from hnclip.study import narrow, record, sources, user_files
 from hnclip.study_runs import choice_record, embedded_splits
 
 ROOT = Path(__file__).parents[1]
@@ -130,10 +130,7 @@ def test_the_files_of_a_model_in_a_folder_are_sources_and_one_of_the_hub_has_non
 
 def test_the_files_that_a_user_names_are_found(config):
     config["benchmarks"]["own"] = {"options": {"captions": "a b.csv", "images": "é", "split_lists": {"train": "t.txt"}}}
-    config["backbones"]["mine"] = {"kind": "checkpoint", "weights": "w.safetensors"}
-    assert user_files(config, "own") == ["a b.csv", "t.txt"]
-    assert weights_files(config, "mine") == ["w.safetensors"]
-    assert weights_files(config, "tiny") == user_files(config, "scenes") == []
+    assert user_files(config, "own") == ["a b.csv", "t.txt"] and user_files(config, "scenes") == []
 
 
 def test_the_sources_hash_the_files_that_the_study_uses(config, tmp_path):
@@ -150,25 +147,12 @@ def test_the_sources_hash_the_files_that_the_study_uses(config, tmp_path):
     made = sources(config)["files"]
     assert made == {str(table): sha256(b"one").hexdigest(), str(weights): sha256(b"two").hexdigest()}
     assert record(narrow(config), made)["files"] == made
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words/vocab.txt").write_bytes(b"two")
+    config["backbones"]["mine"]["tokenizer"] = f"hf:{tmp_path / 'words'}"
+    assert sources(config)["files"] == made | {str(tmp_path / "words/vocab.txt"): sha256(b"two").hexdigest()}
     table.write_bytes(b"three")
     assert sources(config)["files"][str(table)] == sha256(b"three").hexdigest()
-
-
-@pytest.mark.parametrize(
-    ("pretrained", "file"),
-    [("openai", False), ("laion2b_s34b_b88k", False), ("b16.pt", True), ("my weights/b16", True), ("/a/é.bin", True)],
-)
-def test_weights_for_open_clip_are_a_tag_or_a_file(config, pretrained, file):
-    config["backbones"]["big"] = {"kind": "open_clip", "model": "ViT-B-16", "pretrained": pretrained}
-    assert weights_files(config, "big") == ([pretrained] if file else [])
-    assert is_published(config, "big") == (not file)
-
-
-def test_weights_of_the_hub_are_fetched_and_others_are_not(config):
-    config["backbones"]["long"] = {"kind": "longclip", "weights": "hub:a/b/c.pt"}
-    assert is_published(config, "long")
-    config["backbones"]["long"]["weights"] = "c.pt"
-    assert not is_published(config, "long") and not is_published(config, "tiny")
 
 
 def test_a_tuned_loss_waits_for_one_choice_made_from_all_its_settings(config):

@@ -24,6 +24,8 @@ from hnclip import tuning  # noqa: E402
 from hnclip import unfinished  # noqa: E402
 from hnclip.data import prepare, sources  # noqa: E402
 from hnclip.report.contents import FIGURES, GALLERIES, PAGES, TABLES  # noqa: E402
+from hnclip.tokenizer_files import tokenizer_files  # noqa: E402
+from hnclip.tower_files import published, tower_files  # noqa: E402
 
 # `python` in a job is the interpreter that runs Snakemake (or that of its conda environment), and it finds hnclip.
 os.environ.update(
@@ -96,6 +98,11 @@ def tokens_record(wildcards):
     return canonical(cells.named_tokens(config, wildcards.tokens))
 
 
+def tokens_inputs(wildcards):
+    """The files of this machine that a tokenizer is made from."""
+    return tokenizer_files(cells.named_tokens(config, wildcards.tokens)["tokenizer"])
+
+
 # further inputs of frameworks
 
 
@@ -165,13 +172,13 @@ def among_backbones(given):
 
 
 def weights_inputs(backbone):
-    """A file of weights that the user names: another file there runs again what was made from it. Or published ones.
+    """Files of weights and tokenizers that the user names: others there run again what was made from them.
 
-    Of these the record only says that they were fetched, so that its time runs nothing again.
+    Of published weights the record only says that they were fetched, so that its time runs nothing again.
     """
-    if studies.is_published(config, backbone):
-        return [ancient(f"results/embeddings/{backbone}/fetched.json")]
-    return studies.weights_files(config, backbone)
+    entry = config["backbones"][backbone]
+    fetched = [ancient(f"results/embeddings/{backbone}/fetched.json")] if published(entry) else []
+    return fetched + tower_files(entry)
 
 
 # cells

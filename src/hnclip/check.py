@@ -20,7 +20,8 @@ from hnclip.check_towers import tower_problems
 from hnclip.data import prepare
 from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
-from hnclip.study import WEIGHTS_KEYS, made_files, narrow, segments_files, user_files, user_places, weights_files
+from hnclip.study import made_files, narrow, segments_files, user_files, user_places
+from hnclip.tower_files import WEIGHTS_KEYS, tower_files
 
 TOWERS = ["context", "tokenizer", "transform"]
 NEEDED = {
@@ -157,7 +158,7 @@ def _files(config: Config) -> Iterator[str]:
                 yield f"segments.{name}.options: there is no file or folder {path}"
     for name in used["backbones"]:
         try:
-            missing = [path for path in weights_files(config, name) if not Path(path).is_file()]
+            missing = [path for path in tower_files(used["backbones"][name]) if not Path(path).is_file()]
         except ValueError as error:
             yield f"backbones.{name}: {error}"
             continue

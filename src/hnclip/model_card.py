@@ -9,6 +9,7 @@ import pandas as pd
 from hnclip import __version__
 from hnclip.loading_code import LIBRARIES, code
 from hnclip.models.backbone import Backbone
+from hnclip.tower_files import published
 
 CUTOFFS = (1, 5, 10)
 BACKBONES = {
@@ -89,8 +90,9 @@ def _data(cell: Path, record: dict[str, Any]) -> str:
 def _method(record: dict[str, Any]) -> str:
     config = record["config"]
     entry = config["backbone"]
-    files = [entry[key] for key in ("weights", "pretrained") if entry.get(key) in record["files"]]
-    hashes = "".join(f"; SHA-256 of the file {record['files'][path]}" for path in files)
+    known = {**record["files"], **record.get("published_weights", {})}
+    files = [name for name in (entry.get("weights"), entry.get("pretrained"), published(entry)) if name in known]
+    hashes = "".join(f"; SHA-256 of the file {known[name]}" for name in dict.fromkeys(files))
     versions = ", ".join(f"{package} {version}" for package, version in record["versions"].items())
     dirty = " with uncommitted changes" if record["dirty"] else ""
     whole = {key: config[key] for key in ("framework", "loss", "recipe", "backbone")}

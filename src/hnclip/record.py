@@ -1,6 +1,5 @@
 """What a run was made with: commit, versions, device, memory."""
 
-import hashlib
 import os
 import resource
 import subprocess
@@ -19,9 +18,13 @@ import torch
 from hnclip import __version__
 from hnclip.checkpoint import Progress
 from hnclip.data.split import Split
-from hnclip.inputs import FILES, record_path, wanted
+from hnclip.inputs import FILES, cached, record_path, wanted
+from hnclip.models.fetch import published_file
+from hnclip.models.load import BackboneEntry
+from hnclip.options import from_dict
 from hnclip.processes import most, world
-from hnclip.store import read_json
+from hnclip.store import read_json, sha256_of
+from hnclip.tower_files import published, tower_files
 
 PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "peft", "numpy", "pandas", "pillow")
 
@@ -48,24 +51,33 @@ def commit() -> tuple[str, bool]:
 
 
 def origin(config: dict[str, Any]) -> dict[str, Any]:
-    """All that a run's results follow from: its config, the bytes of every file it reads, code and packages."""
+    """All that a run's results follow from: its config, the bytes of every file it reads, code and packages.
+
+    Of `published_weights`, which a tag or the hub names, the file is hashed that the towers are loaded from, under
+    the name in the config: upstream, another may come to stand under it. Raises as loading the towers does.
+    """
     data = config["data"]
     records = [record for record in (data["train"], data["validation"], *data["test"]) if record]
     paths = [record[key] for record in records for key in record if key != "name"]
-    paths += [path for key in ("weights", "pretrained") if os.path.isfile(path := config["backbone"].get(key) or "")]
+    paths += [path for path in tower_files(config["backbone"]) if os.path.isfile(path)]
     name, dirty = commit()
     return {
         "config": config,
-        "files": {path: _sha256(path) for path in dict.fromkeys(paths)},
+        "files": {path: sha256_of(path) for path in dict.fromkeys(paths)},
+        "published_weights": _published(config),
         "commit": name,
         "dirty": dirty,
         "versions": {"python": sys.version.split()[0], **{package: version(package) for package in PACKAGES}},
     }
 
 
-def _sha256(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _published(config: dict[str, Any]) -> dict[str, str]:
+    """The hash of published weights by their name; none where the towers are not loaded, but their embeddings read."""
+    named = published(config["backbone"])
+    if named is None or cached(config["framework"]):
+        return {}
+    options = from_dict(BackboneEntry, config["backbone"], "backbone")
+    return {named: sha256_of(published_file(options))}
 
 
 def run_record(origin: dict[str, Any], device: torch.device, progress: Progress, splits: list[Split]) -> dict[str, Any]:

@@ -10,19 +10,14 @@ from typing import Any
 
 from hnclip import cell as cells
 from hnclip import inputs
-from hnclip.architecture import EXPORTED, LOCAL, weights_in
 from hnclip.caption_places import is_single, state_of
 from hnclip.cell import Config
 from hnclip.command import run
-from hnclip.joined_files import joined_files
 from hnclip.store import read_json, sha256_of, write_json
 from hnclip.study_data import caption_files, data_files
 from hnclip.study_runs import runs
+from hnclip.tower_files import tower_files
 from hnclip.tuning import is_tuned
-
-# The key under which a kind of backbone names a file.
-WEIGHTS_KEYS = {"checkpoint": "weights", "longclip": "weights", "open_clip": "pretrained", "embeddings": "file"}
-WEIGHTS_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".npz", ".safetensors")
 
 
 def narrow(config: Config) -> Config:
@@ -118,32 +113,6 @@ def segments_files(config: Config, segments: str) -> list[str]:
     return [path]
 
 
-def weights_files(config: Config, backbone: str) -> list[str]:
-    """The files of weights that the config names for a backbone, if any; a tag or a file of the hub is none.
-
-    Raises ValueError where a folder or package holds none.
-    """
-    entry = config["backbones"][backbone]
-    if entry["kind"] == "joined":
-        return joined_files(entry)
-    if entry["kind"] == "open_clip" and entry["model"].startswith(LOCAL):
-        folder = Path(entry["model"].removeprefix(LOCAL))
-        words = folder / "config.json"  # of a text tower of transformers
-        return [str(path) for path in (folder / EXPORTED, words, weights_in(folder)) if path != words or path.is_file()]
-    named = entry.get(WEIGHTS_KEYS.get(entry["kind"]))
-    if named is None or named.startswith("hub:"):
-        return []
-    if entry["kind"] == "open_clip" and "/" not in named and not named.endswith(WEIGHTS_SUFFIXES):
-        return []
-    return [named]
-
-
-def is_published(config: Config, backbone: str) -> bool:
-    """True for weights named by a tag or a file of the hub: they are fetched once, where there is a network."""
-    entry = config["backbones"][backbone]
-    return bool(entry.get(WEIGHTS_KEYS.get(entry["kind"]))) and not weights_files(config, backbone)
-
-
 def sources(config: Config) -> dict[str, Any]:
     """All that decides a study's results: its config, narrowed, and the SHA-256 of each file that it names.
 
@@ -154,7 +123,7 @@ def sources(config: Config) -> dict[str, Any]:
     """
     used = {section: entries for section, entries in narrow(config).items() if section != "sources"}
     paths = [path for name in used["benchmarks"] for path in user_files(config, name)]
-    paths += [path for name in used["backbones"] for path in weights_files(config, name)]
+    paths += [path for entry in used["backbones"].values() for path in tower_files(entry)]
     paths += [path for name in used["segments"] for path in segments_files(config, name)]
     paths += caption_files(config)
     places = {path: state_of(path) for name in used["benchmarks"] for path in user_places(config, name)}

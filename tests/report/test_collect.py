@@ -71,6 +71,18 @@ def test_cells_trained_with_another_config_are_refused_naming_every_key_and_the_
     assert not (small_study.parent / "tables").exists()
 
 
+def test_cells_of_two_files_under_one_name_of_published_weights_are_refused_with_the_way_out(small_study):
+    change_run(small_study, "hn", published_weights={"ViT-B-16:openai": "1" * 64})
+    collect(small_study, small_study.parent / "tables")
+    change_run(small_study, "infonce", published_weights={"ViT-B-16:openai": "2" * 64})
+    with pytest.raises(ValueError, match="published weights changed between trainings") as caught:
+        collect(small_study, small_study.parent / "tables")
+    for loss, letter in (("hn", "1"), ("infonce", "2")):
+        run = f"{small_study.parent}/runs/tiny/scenes/longclip/{loss}/f100/s1"
+        assert f"  ViT-B-16:openai, SHA-256 {letter * 64}\n    {run}\n" in str(caught.value)
+    assert "or name a local file" in str(caught.value)
+
+
 def test_a_run_record_without_its_config_is_refused(small_study):
     path = next(small_study.parent.glob("runs/**/hn/f100/s1/run.json"))
     record = store.read_json(path)

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from hnclip.models.openclip import open_clip
 from hnclip.text_encoder import PACKAGE, folder_of
+from hnclip.tokenizer_files import HUB, OPEN_CLIP
 
-OPEN_CLIP, HUB = "open_clip:", "hf:"
 TOGETHER = 4096  # captions whose masks and types, which nothing reads, are in memory at once
 FORMS = "clip, open_clip:MODEL, hf:NAME or hf:FOLDER, package:NAME"
 

@@ -26,16 +26,28 @@ def fetch(entry: dict[str, Any], record: Path) -> None:
     Raises ValueError or OSError where they cannot be had.
     """
     options = from_dict(BackboneEntry, entry, "backbone")
-    if options.kind == "longclip":
-        named, path = options.weights, weights_file(options.weights)
-    elif options.kind == "open_clip":
-        named, path = options.pretrained, _tagged(options.model, options.pretrained)
+    if options.kind == "open_clip":
+        named = options.pretrained
+        with claimed(CACHE.expanduser() / f"{options.model}.{named}"):  # no file of the hub, it is not written whole
+            path = published_file(options)
         _beside(options)
     else:
-        raise ValueError(f"a backbone of kind {options.kind!r} has no published weights; known: open_clip, longclip")
+        named, path = options.weights, published_file(options)
     print(f"{named}: {path}", flush=True)
     found = {"weights": named, "file": str(path), "bytes": path.stat().st_size, "sha256": sha256_of(path)}
     write_json(record, found)
+
+
+def published_file(options: BackboneEntry) -> Path:
+    """The file of a backbone's published weights in the cache that it is loaded from, fetched where it is not there.
+
+    Raises ValueError or OSError where it cannot be had.
+    """
+    if options.kind == "longclip":
+        return weights_file(options.weights)
+    if options.kind == "open_clip":
+        return _tagged(options.model, options.pretrained)
+    raise ValueError(f"a backbone of kind {options.kind!r} has no published weights; known: open_clip, longclip")
 
 
 def _beside(options: BackboneEntry) -> None:
@@ -56,8 +68,7 @@ def _tagged(model: str, tag: str) -> Path:
         tags = package.list_pretrained_tags_by_model(model)
         raise ValueError(unknown(f"pretrained weights of {model} (no file, no tag)", tag, tags))
     try:
-        with claimed(CACHE.expanduser() / f"{model}.{tag}"):  # what is no file of the hub is not written whole
-            return Path(package.pretrained.download_pretrained(published))
+        return Path(package.pretrained.download_pretrained(published))
     except (RuntimeError, OSError) as error:
         raise OSError(
             f"the weights {tag!r} of {model} could not be fetched ({str(error).strip().splitlines()[0]}); run this "

@@ -16,7 +16,7 @@ import pandas
 from hnclip import store
 from hnclip.cell import Cell
 from hnclip.command import run
-from hnclip.report.config_check import check_configs
+from hnclip.report.config_check import check_configs, check_weights
 from hnclip.report.load import CELL, COSINE, SCORING, SOURCES, ZERO_SHOT
 from hnclip.report.overlap import overlap
 from hnclip.report.query_check import check_queries, check_repeats
@@ -33,14 +33,15 @@ def collect(study_json: Path, out: Path) -> None:
     """Write ranks.parquet, epochs.parquet, runs.parquet, overlap.parquet and sources.parquet into `out`.
 
     Raises FileNotFoundError naming every missing file, and ValueError where cells were trained with another config
-    than the study's, where commits are mixed without `allow_mixed_commits`, or where files of one target do not rank
-    the same queries.
+    than the study's or from other published weights of one name, where commits are mixed without
+    `allow_mixed_commits`, or where files of one target do not rank the same queries.
     """
     record = store.read_json(study_json)
     config = record["config"]
     _check_files(record)
     tried = [entry for choice in record["choices"] for entry in choice["cells"]]
     check_configs(config, [*record["cells"], *tried])
+    check_weights([*record["cells"], *tried])
     runs = [_run_row(entry) for entry in record["cells"]]
     if not config.get("allow_mixed_commits", False):
         _check_commits([*runs, *map(_run_row, tried)], Path(study_json))

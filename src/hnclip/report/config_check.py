@@ -1,4 +1,4 @@
-"""Whether every cell was trained as its study says: the config in its run record against the study's own."""
+"""Whether every cell was trained as its study says: the config in its run record, and one file of published weights."""
 
 import json
 from pathlib import Path
@@ -39,6 +39,28 @@ def check_configs(config: Config, cells: list[dict[str, Any]]) -> None:
             + "\n".join(wrong)
             + "\nDelete their run folders and run again:\n"
             + "\n".join(folders)
+        )
+
+
+def check_weights(cells: list[dict[str, Any]]) -> None:
+    """Raise ValueError where cells were trained from other bytes under one name of published weights.
+
+    A tag or the hub names them, so a new file upstream changes no input and runs nothing again.
+    """
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for entry in cells:
+        for name, sha256 in store.read_json(Path(entry["run"]) / "run.json").get("published_weights", {}).items():
+            found.setdefault(name, {}).setdefault(sha256, []).append(entry)
+    mixed = {name: hashes for name, hashes in found.items() if len(hashes) > 1}
+    if mixed:
+        listed = [
+            "\n".join([f"  {name}, SHA-256 {sha256}", *(f"    {entry['run']}" for entry in entries)])
+            for name, hashes in mixed.items()
+            for sha256, entries in hashes.items()
+        ]
+        raise ValueError(
+            "published weights changed between trainings of one study:\n" + "\n".join(listed) + "\nDelete the run "
+            "folders of the older file and results/embeddings of its backbone and run again, or name a local file"
         )
 
 
