@@ -67,17 +67,17 @@ def test_every_recipe_ends_with_the_same_weights(audited, recipe):
 
 def with_dropout(monkeypatch):
     """Adapters that drop half of what they read, in every trainer of the test."""
-    whole = train.Trainer._framework
+    whole = train.framework_of
 
-    def framework(trainer):
-        made = whole(trainer)
+    def framework(*given):
+        made = whole(*given)
         dropped = [module.lora_dropout for module in made.modules() if hasattr(module, "lora_dropout")]
         for module in dropped:
             module["default"] = torch.nn.Dropout(0.5)
         assert dropped
         return made
 
-    monkeypatch.setattr(train.Trainer, "_framework", framework)
+    monkeypatch.setattr(train, "framework_of", framework)
 
 
 @pytest.mark.parametrize("chunk", [None, pytest.param(2, marks=pytest.mark.slow)])

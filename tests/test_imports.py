@@ -52,6 +52,7 @@ LAYERS = [
         "gradient_pair",
         "scored",
         "starter",
+        "cell_framework",
         "deadline",
         "devices",
         "optimise",

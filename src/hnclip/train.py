@@ -16,18 +16,13 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
+from hnclip.cell_framework import framework_of
 from hnclip.checkpoint import load_checkpoint, save_checkpoint
 from hnclip.command import run
 from hnclip.data.split import Split, open_split
 from hnclip.deadline import REASONS, Deadline, Stopped
 from hnclip.devices import fabric_of
-from hnclip.frameworks import check_fields, create
-from hnclip.frameworks.base import Framework
 from hnclip.losses.objective import Contrastive, LossEntry, contrastive
-from hnclip.models.backbone import Backbone
-from hnclip.models.cached import CachedTowers
-from hnclip.models.load import backbone_from
-from hnclip.models.recomputed import recompute_blocks
 from hnclip.models.trained import save_trained
 from hnclip.optimise import Steps
 from hnclip.options import from_dict
@@ -64,7 +59,7 @@ class Trainer(Steps):
         self.data = TrainingData(config, self.recipe)
         self.validation = config["data"]["validation"] and open_split(config["data"]["validation"])
         self.tests = [open_split(record) for record in config["data"]["test"]]
-        self.framework = self._framework()
+        self.framework = framework_of(config, self.recipe, self.loss, self.data.split)
         if self.recipe.strategy == "fsdp":
             shard(self.framework, self.fabric.device)
         groups = apart({"peak_lr": group["lr"], **group} for group in self.framework.parameter_groups(self.recipe.lr))
@@ -78,25 +73,6 @@ class Trainer(Steps):
         halved = self._weights() if self.recipe.strategy == "ddp" else ()  # else processes have to encode in step
         self.chunk = self.recipe.chunk and Chunk(self.recipe.chunk, halved)
         self.contrastive = self._contrastive(self.loss)
-
-    def _framework(self) -> Framework:
-        torch.manual_seed(self.seed)
-        backbone = self._backbone()
-        if self.loss.scale is not None:
-            backbone.fix_scale(self.loss.scale)
-        entry = self.config["framework"]
-        framework = create(entry["kind"], backbone, entry.get("options", {}))
-        check_fields(framework.fields, entry)
-        if self.recipe.checkpoint_activations:
-            recompute_blocks(backbone.clip)
-        return framework
-
-    def _backbone(self) -> Backbone:
-        """The towers, or what stands for them where their embeddings are cached."""
-        split = self.data.split
-        if split.scale is None:
-            return backbone_from(self.config["backbone"])
-        return CachedTowers((split.pixels.shape[1], split.tokens.rows.shape[1]), split.scale)
 
     def _contrastive(self, entry: LossEntry) -> Contrastive:
         """The entry's image-caption term, with what it needs to know of the training captions."""
