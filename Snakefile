@@ -38,6 +38,7 @@ localrules:
 
 
 onstart:
+    check_commits()
     # Snakemake's limit of jobs a second wakes the scheduler once a second for every job that ever ended, until that
     # takes a whole core. Jobs here are long and few.
     workflow.scheduler.job_rate_limiter = None

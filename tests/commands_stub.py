@@ -1,6 +1,7 @@
 """Stands in for `python -m hnclip.X` in tests of the graph: makes the outputs of a command, empty, and nothing else.
 
-The command whose name a file `fails` in the working directory holds fails.
+The command whose name a file `fails` in the working directory holds fails. Where a file `commit` is there, trainings
+record to be of the commit that it names.
 """
 
 import json
@@ -51,3 +52,5 @@ if __name__ == "__main__":
         raise SystemExit(f"{sys.argv[1]} fails")
     for path in outputs(sys.argv[1], sys.argv[2:]):
         path.write_bytes(b"")
+        if path.name == "run.json" and Path("commit").exists():
+            path.write_text(json.dumps({"commit": Path("commit").read_text(), "dirty": False}))

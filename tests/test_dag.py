@@ -8,6 +8,8 @@ import pytest
 import yaml
 from dag_world import OVERLAY, ROOT, TRANSFORM, Study, changed
 
+from hnclip.commits import WOULD_STOP
+
 OWN = {
     "study": "own",
     "run": ["own"],
@@ -83,6 +85,56 @@ def test_a_finished_study_has_nothing_to_do(study):
 
 def test_a_new_gamma_trains_only_the_cells_that_it_boosts(study):
     assert study.jobs(changed(losses={"hn": {"gamma": 0.6}})) == of_cells("hn/s1") | STUDY
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory) -> Study:
+    """A study of which a cell is trained, by a commit that is not the one of the code that lies here."""
+    made = Study(tmp_path_factory.mktemp("earlier"))
+    (made.folder / "commit").write_text("a" * 40)
+    made.snakemake(OVERLAY, RUN.format("infonce"))
+    return made
+
+
+RUN = "results/dag/runs/tiny/scenes/longclip/{}/f100/s1/run.json"
+MIXED = "the cells of study dag would be trained by different commits"
+
+
+def test_a_dry_run_ends_with_what_would_stop_a_study_of_two_commits(earlier):
+    said = earlier.snakemake(OVERLAY, "--dry-run")
+    assert "Training tiny/scenes/longclip/hn/f100/s1" in said.partition(MIXED)[0]
+    ending = said[said.index(WOULD_STOP) :].splitlines()
+    assert ending[1].startswith(MIXED)
+    assert ending[2] == f"  {'a' * 40}: tiny/scenes/longclip/infonce/f100/s1"
+    assert "tiny/scenes/longclip/hn/f100/s1 (still to train)" in ending[3] and ending[3].count("to train)") == 2
+    assert "allow_mixed_commits" in ending[4] and "delete their run folders" in ending[4]
+
+
+def test_a_study_of_two_commits_is_stopped_before_its_first_job(earlier):
+    said = earlier.snakemake(OVERLAY, fails=True)
+    assert f":\n{MIXED}" in said and "Training" not in said and "Preparing" not in said
+    assert not (earlier.folder / RUN.format("hn")).exists()
+    assert MIXED not in earlier.snakemake(OVERLAY, "--dry-run", RUN.format("infonce"))  # nothing is left to train
+
+
+@pytest.mark.slow
+def test_a_run_that_makes_no_tables_says_of_two_commits_and_goes_on(tmp_path):
+    made = Study(tmp_path)
+    (tmp_path / "commit").write_text("a" * 40)
+    made.snakemake(OVERLAY, RUN.format("infonce"))
+    assert f"Note: {MIXED}" in made.snakemake(OVERLAY, RUN.format("hn"))
+    assert (tmp_path / RUN.format("hn")).exists()
+
+
+@pytest.mark.slow
+def test_commits_are_mixed_where_the_config_allows_and_finished_studies_are_not_asked(tmp_path):
+    made, allowed = Study(tmp_path), changed(allow_mixed_commits=True)
+    (tmp_path / "commit").write_text("a" * 40)
+    made.snakemake(OVERLAY, RUN.format("infonce"))
+    (tmp_path / "commit").write_text("b" * 40)
+    assert MIXED not in made.snakemake(allowed)
+    assert made.jobs(allowed) == set()
+    assert MIXED not in made.snakemake(changed(recipe={"epochs": 9}), "--dry-run")  # all are trained anew
 
 
 def test_keys_that_no_cell_reads_run_nothing(study):

@@ -19,6 +19,7 @@ LAYERS = [
         "store",
         "options",
         "command",
+        "commits",
         "model_spec",
         "architecture",
         "joined_files",
@@ -76,7 +77,7 @@ LAYERS = [
 ]
 # These stand beside the layers: what they may import of hnclip.
 BESIDE = {
-    "report": {"cell", "store", "options", "command", "report", "tuning"},
+    "report": {"cell", "store", "options", "command", "commits", "report", "tuning"},
     "cli": set(),
     "doctor": {
         "caption_places",
@@ -139,7 +140,7 @@ BESIDE = {
     "check_schema": {"cell", "options"},
     "project": {"options", "plan"},
     "new_study": {"check", "data", "inputs", "model_spec", "new_study", "options", "project"},
-    "run_workflow": {"project"},
+    "run_workflow": {"commits", "project"},
     "one_cell": {"cell"},
     "plan": {
         "architecture",
@@ -167,6 +168,7 @@ LIGHT = [
     "hnclip.check",
     "hnclip.choose",
     "hnclip.command",
+    "hnclip.commits",
     "hnclip.options",
 ]
 

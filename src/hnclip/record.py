@@ -2,7 +2,6 @@
 
 import os
 import resource
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,8 +14,8 @@ from typing import Any
 import psutil
 import torch
 
-from hnclip import __version__
 from hnclip.checkpoint import Progress
+from hnclip.commits import commit
 from hnclip.data.split import Split
 from hnclip.inputs import FILES, cached, record_path, wanted
 from hnclip.models.fetch import published_file
@@ -27,27 +26,6 @@ from hnclip.store import read_json, sha256_of
 from hnclip.tower_files import published, tower_files
 
 PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "peft", "numpy", "pandas", "pillow")
-
-
-def commit() -> tuple[str, bool]:
-    """The last commit that touched the code a cell is trained with, and whether it differs: changed or new files.
-
-    Outside a repository, the release.
-    """
-    folder = Path(__file__).parent
-    code = ("--", ".", ":(exclude)report")
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
-
-    try:
-        name = git("log", "-1", "--format=%H", *code)
-        differs = git("status", "--porcelain", "--untracked-files=no", *code) or git(
-            "ls-files", "--others", "--exclude-standard", "--", "*.py", ":(exclude)report"
-        )
-        return name or f"release {__version__}", bool(differs)
-    except (subprocess.CalledProcessError, FileNotFoundError):
-        return f"release {__version__}", False
 
 
 def origin(config: dict[str, Any]) -> dict[str, Any]:

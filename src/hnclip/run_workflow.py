@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hnclip.commits import WOULD_STOP
 from hnclip.project import root
 
 TAIL = 40  # lines of Snakemake's own that are kept, for where no job is to blame
@@ -127,6 +128,11 @@ def last_lines(path: Path, most: int = 15) -> list[str]:
     except FileNotFoundError:
         return []
     return [line for line in text.splitlines() if line.strip()][-most:]
+
+
+def foretold(found: Followed) -> str:
+    """What a dry run said that the run itself would stop at; empty where nothing."""
+    return "\n".join(found.tail[found.tail.index(WOULD_STOP) :]).strip() if WOULD_STOP in found.tail else ""
 
 
 def planned(found: Followed) -> list[tuple[str, int]]:

@@ -5,6 +5,7 @@ import json
 from typer.testing import CliRunner
 
 from hnclip.cli.app import app
+from hnclip.commits import WOULD_STOP
 from hnclip.run_workflow import Followed
 
 
@@ -15,3 +16,13 @@ def test_json_of_a_dry_run_counts_jobs(monkeypatch, tmp_path):
     done = CliRunner().invoke(app, ["run", "scenes", "--dry-run", "--json"])
     expected = [{"first": "Preparing benchmark scenes", "count": 1}, {"first": "Training a", "count": 2}]
     assert json.loads(done.stdout) == {"jobs": expected}
+
+
+def test_a_dry_run_ends_with_what_the_run_would_stop_at(monkeypatch, tmp_path):
+    found = Followed(jobs={"1": "Training a"}, tail=["This was a dry-run", WOULD_STOP, "two commits:", "  a, b", ""])
+    monkeypatch.setattr("hnclip.run_workflow.follow", lambda line, tell, every=None: found)
+    monkeypatch.chdir(tmp_path)
+    said = CliRunner().invoke(app, ["run", "scenes", "--dry-run"]).stdout
+    assert said.splitlines()[-4:] == ["  Training a", WOULD_STOP, "two commits:", "  a, b"]
+    said = CliRunner().invoke(app, ["run", "scenes", "--dry-run", "--json"]).stdout
+    assert json.loads(said)["stops"] == f"{WOULD_STOP}\ntwo commits:\n  a, b"

@@ -85,16 +85,17 @@ def _say_prepared(folder: Path, manifests: tuple[str, ...], as_json: bool) -> No
 def _would_run(files: list[Path], folder: Path, again: str, targets: tuple[str, ...], as_json: bool) -> None:
     """The jobs of a dry run in plain words."""
     from hnclip.cli.workflow import ended
-    from hnclip.run_workflow import command, follow, planned
+    from hnclip.run_workflow import command, follow, foretold, planned
 
     line = command(files, folder, "--dry-run", "--quiet", "host", "reason", targets=targets)
     found = follow(line, lambda said, found: None)
     status = ended(found, folder, again, f"{again} --unlock")
     if status:
         raise typer.Exit(status)
-    plan = planned(found)
+    plan, stops = planned(found), foretold(found)
     if as_json:
-        print_json({"jobs": [{"first": said, "count": count} for said, count in plan]})
+        jobs = [{"first": said, "count": count} for said, count in plan]
+        print_json({"jobs": jobs, **({"stops": stops} if stops else {})})
         return
     if not plan:
         typer.echo("Nothing to do: all results are there and nothing has changed.")
@@ -102,7 +103,7 @@ def _would_run(files: list[Path], folder: Path, again: str, targets: tuple[str, 
     typer.echo("Would run, in about this order:")
     for said, count in plan:
         typer.echo(f"  {said}" + (f" (and {count - 1} more like it)" if count > 1 else ""))
-    typer.echo("How long and how large: `hnclip plan`, with the same study.")
+    typer.echo(stops or "How long and how large: `hnclip plan`, with the same study.")
 
 
 def _results(files: list[Path], folder: Path, config: dict, nothing: bool, as_json: bool) -> None:

@@ -16,6 +16,7 @@ import pandas
 from hnclip import store
 from hnclip.cell import Cell
 from hnclip.command import run
+from hnclip.commits import WAYS_OUT, mixed
 from hnclip.report.config_check import check_configs, check_weights
 from hnclip.report.load import CELL, COSINE, SCORING, SOURCES, ZERO_SHOT
 from hnclip.report.overlap import overlap
@@ -174,17 +175,8 @@ def _check_inputs(inputs: dict[str, Any], entry: dict[str, Any]) -> None:
 
 def _check_commits(runs: list[dict[str, Any]], study_json: Path) -> None:
     """Code edits do not retrain, so cells of two commits may not be comparable."""
-    states: dict[str, list[str]] = {}
-    for row in runs:
-        state = f"{row['commit'] or 'no commit'}{' with uncommitted changes' if row['dirty'] else ''}"
-        states.setdefault(state, []).append(row["cell"])
-    if len(states) > 1:
-        listed = "\n".join(f"  {state}: {', '.join(cells)}" for state, cells in states.items())
-        raise ValueError(
-            f"the cells of {study_json} were trained by different commits:\n{listed}\n"
-            "Train the older ones anew (delete their run folders), or set `allow_mixed_commits: true` in the config "
-            "if the code between these commits does not change results."
-        )
+    if listed := mixed(runs):
+        raise ValueError(f"the cells of {study_json} were trained by different commits:\n{listed}\n{WAYS_OUT}")
 
 
 def main() -> None:
