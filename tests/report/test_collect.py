@@ -75,12 +75,23 @@ def test_cells_of_two_files_under_one_name_of_published_weights_are_refused_with
     change_run(small_study, "hn", published_weights={"ViT-B-16:openai": "1" * 64})
     collect(small_study, small_study.parent / "tables")
     change_run(small_study, "infonce", published_weights={"ViT-B-16:openai": "2" * 64})
-    with pytest.raises(ValueError, match="published weights changed between trainings") as caught:
+    with pytest.raises(ValueError, match="published weights changed while the study ran") as caught:
         collect(small_study, small_study.parent / "tables")
     for loss, letter in (("hn", "1"), ("infonce", "2")):
         run = f"{small_study.parent}/runs/tiny/scenes/longclip/{loss}/f100/s1"
         assert f"  ViT-B-16:openai, SHA-256 {letter * 64}\n    {run}\n" in str(caught.value)
     assert "or name a local file" in str(caught.value)
+
+
+def test_weights_that_were_fetched_before_those_of_the_trainings_are_refused(small_study):
+    fetched = small_study.parents[1] / "embeddings" / "tiny" / "fetched.json"
+    for loss in ("hn", "infonce"):
+        change_run(small_study, loss, published_weights={"ViT-B-16:openai": "1" * 64})
+    store.write_json(fetched, {"weights": "openai", "sha256": "1" * 64})
+    collect(small_study, small_study.parent / "tables")
+    store.write_json(fetched, {"weights": "openai", "sha256": "2" * 64})
+    with pytest.raises(ValueError, match=f"SHA-256 {'2' * 64}\n    {fetched}\n"):
+        collect(small_study, small_study.parent / "tables")
 
 
 def test_a_run_record_without_its_config_is_refused(small_study):

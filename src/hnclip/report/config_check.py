@@ -43,24 +43,28 @@ def check_configs(config: Config, cells: list[dict[str, Any]]) -> None:
 
 
 def check_weights(cells: list[dict[str, Any]]) -> None:
-    """Raise ValueError where cells were trained from other bytes under one name of published weights.
+    """Raise ValueError where cells, and the frozen backbone, had other bytes under one name of published weights.
 
     A tag or the hub names them, so a new file upstream changes no input and runs nothing again.
     """
-    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    found: dict[str, dict[str, dict[str, None]]] = {}  # places by hash by name
     for entry in cells:
-        for name, sha256 in store.read_json(Path(entry["run"]) / "run.json").get("published_weights", {}).items():
-            found.setdefault(name, {}).setdefault(sha256, []).append(entry)
+        run, backbone = Path(entry["run"]), Cell.parse(entry["cell"]).backbone
+        fetched = run.parents[7] / "embeddings" / backbone / "fetched.json"  # beside results/STUDY/runs/CELL
+        for name, sha256 in store.read_json(run / "run.json").get("published_weights", {}).items():
+            found.setdefault(name, {}).setdefault(sha256, {})[str(run)] = None
+            if fetched.is_file():
+                found[name].setdefault(store.read_json(fetched)["sha256"], {})[str(fetched)] = None
     mixed = {name: hashes for name, hashes in found.items() if len(hashes) > 1}
     if mixed:
         listed = [
-            "\n".join([f"  {name}, SHA-256 {sha256}", *(f"    {entry['run']}" for entry in entries)])
+            "\n    ".join([f"  {name}, SHA-256 {sha256}", *places])
             for name, hashes in mixed.items()
-            for sha256, entries in hashes.items()
+            for sha256, places in hashes.items()
         ]
         raise ValueError(
-            "published weights changed between trainings of one study:\n" + "\n".join(listed) + "\nDelete the run "
-            "folders of the older file and results/embeddings of its backbone and run again, or name a local file"
+            "published weights changed while the study ran:\n" + "\n".join(listed) + "\nDelete what the older file "
+            "made, run folders and the backbone's folder under results/embeddings, and run again; or name a local file"
         )
 
 
