@@ -68,6 +68,13 @@ def test_a_fault_of_no_job_shows_what_snakemake_said(tmp_path, capsys):
     assert "no such thing" in capsys.readouterr().err
 
 
+def test_what_stops_the_workflow_is_shown_without_what_it_said_before(tmp_path, capsys):
+    found, _ = followed(RUN + "WorkflowError in file x.smk, line 1:\ntwo commits:\n  a, b\n", status=1)
+    assert ended(found, tmp_path, "hnclip run x", "hnclip run x --unlock") == 1
+    said = capsys.readouterr().err
+    assert "two commits:" in said and "  a, b" in said and "Job stats" not in said
+
+
 def test_a_killed_snakemake_goes_on(tmp_path, capsys):
     assert ended(followed(RUN, status=-9)[0], tmp_path, "hnclip run x", "") == 75
     assert "killed (signal 9)" in capsys.readouterr().err

@@ -75,7 +75,8 @@ def ended(found: "Followed", folder: Path, again: str, unlock: str) -> int:
         say(f"Stopped. `{again}` goes on where it was.")
         return GOES_ON
     if not found.failed:
-        for text in found.tail:
+        first = next((number for number, text in enumerate(found.tail) if text.startswith("WorkflowError")), 0)
+        for text in found.tail[first:]:
             say(f"  {text}")
         say("error: the workflow could not run, see above")
     return 1
