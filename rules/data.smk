@@ -32,7 +32,7 @@ for known in config["benchmarks"]:
             sources=source_records(known),
             files=studies.user_files(config, known) + studies.made_files(config, known),
         output:
-            [cells.manifest_path(known, split) for split in splits(known)],
+            [split_files.manifest_path(known, split) for split in splits(known)],
         log:
             f"logs/prepare/{known}.log",
         benchmark:

@@ -41,7 +41,7 @@ rule fetch_weights:
 rule embed:
     input:
         backbone="results/embeddings/{backbone}/config.json",
-        split=split_files,
+        split=files_of_split,
         weights=backbone_weights,
     output:
         embeddings="results/embeddings/{backbone}/{benchmark}/{split}.parquet",

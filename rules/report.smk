@@ -49,12 +49,8 @@ rule collect:
 
 rule tables:
     input:
+        rules.collect.output,
         study=f"results/{STUDY}/study.json",
-        ranks=rules.collect.output.ranks,
-        epochs=rules.collect.output.epochs,
-        runs=rules.collect.output.runs,
-        overlap=rules.collect.output.overlap,
-        sources=rules.collect.output.sources,
         made=drawn_from,
     output:
         [
@@ -90,12 +86,8 @@ rule tables:
 
 rule figures:
     input:
+        rules.collect.output,
         study=f"results/{STUDY}/study.json",
-        ranks=rules.collect.output.ranks,
-        epochs=rules.collect.output.epochs,
-        runs=rules.collect.output.runs,
-        overlap=rules.collect.output.overlap,
-        sources=rules.collect.output.sources,
         made=drawn_from,
     output:
         [
@@ -122,7 +114,7 @@ rule figures:
         mem_mb=growing(4000),
         runtime=growing(30),
     params:
-        tables=subpath(input.ranks, parent=True),
+        tables=subpath(input[0], parent=True),
         folder=subpath(output[0], parent=True),
     message:
         "Drawing figures"
@@ -132,12 +124,8 @@ rule figures:
 
 rule galleries:
     input:
+        rules.collect.output,
         study=f"results/{STUDY}/study.json",
-        ranks=rules.collect.output.ranks,
-        epochs=rules.collect.output.epochs,
-        runs=rules.collect.output.runs,
-        overlap=rules.collect.output.overlap,
-        sources=rules.collect.output.sources,
         made=drawn_from,
     output:
         [
@@ -159,7 +147,7 @@ rule galleries:
         mem_mb=growing(4000),
         runtime=growing(30),
     params:
-        tables=subpath(input.ranks, parent=True),
+        tables=subpath(input[0], parent=True),
         folder=subpath(output[0], parent=True),
     message:
         "Writing galleries"
@@ -169,12 +157,8 @@ rule galleries:
 
 rule pages:
     input:
+        rules.collect.output,
         study=f"results/{STUDY}/study.json",
-        ranks=rules.collect.output.ranks,
-        epochs=rules.collect.output.epochs,
-        runs=rules.collect.output.runs,
-        overlap=rules.collect.output.overlap,
-        sources=rules.collect.output.sources,
         made=drawn_from,
     output:
         f"results/{STUDY}/report/first_page.html",
@@ -197,7 +181,7 @@ rule pages:
         mem_mb=growing(4000),
         runtime=growing(30),
     params:
-        tables=subpath(input.ranks, parent=True),
+        tables=subpath(input[0], parent=True),
         folder=subpath(output[0], parent=True),
     message:
         "Writing the report's first page"

@@ -7,19 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hnclip.cell import (
-    Cell,
-    grid,
-    named_tokens,
-    needs_embeddings,
-    overlap_path,
-    parse_overlap,
-    parse_transform,
-    resolve,
-    targets,
-    tokens_name,
-    transform_name,
-)
+from hnclip.cell import Cell, grid, needs_embeddings, resolve, targets
 
 ROOT = Path(__file__).parents[1]
 CELL = Cell("tiny", "scenes", "longclip", "hn", 100, 42)
@@ -44,14 +32,6 @@ def test_every_path_of_the_grid_parses_back(config):
 def test_another_spelling_is_refused(text):
     with pytest.raises(ValueError, match="BACKBONE/TRAIN/FRAMEWORK/LOSS/fPPP/sSEED"):
         Cell.parse(text)
-
-
-def test_the_names_of_transforms_and_tokens_parse_back(config):
-    backbone = config["backbones"]["tiny"]
-    assert transform_name(backbone["transform"]) == "48-bicubic-shortest-ignore"
-    assert parse_transform("48-bicubic-shortest-ignore") == backbone["transform"]
-    assert tokens_name(backbone) == "clip-248"
-    assert named_tokens({"backbones": {"one": backbone}}, "clip-248") == {"tokenizer": "clip", "context": 248}
 
 
 def test_a_cell_of_two_grids_is_one_cell(config):
@@ -110,10 +90,3 @@ def test_a_cell_is_not_evaluated_on_its_own_benchmark_again(config):
     config["grids"]["main"]["transfer"] = ["scenes-long", "scenes"]
     assert targets(config, CELL) == ["scenes-long"]
     assert targets(config, Cell("tiny", "scenes", "hnclip", "hn", 100, 42)) == []
-
-
-def test_a_list_of_shared_images_parses_back():
-    path = overlap_path("vg", "train", "urban1k", "test")
-    assert parse_overlap(path) == ("vg", "train", "urban1k", "test")
-    for other in ("lists/a.txt", "results/overlap/a/b/c.txt", f"./{path}", f"/x/{path}", path.removesuffix(".txt")):
-        assert parse_overlap(other) is None

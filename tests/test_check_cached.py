@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from hnclip import cell as cells
+from hnclip import split_files
 from hnclip.cell import Cell
 from hnclip.check_cached import cached_problems
 from hnclip.study_runs import embedded_splits
@@ -79,7 +80,7 @@ def test_a_cached_cell_depends_on_embeddings_and_neither_pixels_nor_tokens(confi
         "manifest",
         "embeddings",
     }
-    files = cells.data_files(config, "tiny", "scenes", ["train"], cached=True)
+    files = split_files.data_files(config, "tiny", "scenes", ["train"], cached=True)
     assert files == ["results/data/scenes/train.parquet", "results/embeddings/tiny/scenes/train.parquet"]
     kept = embedded_splits(config, cell, "scenes")["splits"]
     assert [record["embeddings"] for record in kept][0] == data["train"]["embeddings"]

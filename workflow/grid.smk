@@ -1,4 +1,4 @@
-"""Which files a job needs and what it hands on: the meaning is in hnclip.cell and hnclip.study. Loads no torch."""
+"""Which files a job needs and what it hands on: the meaning is in hnclip.cell, split_files and study. Loads no torch."""
 
 import atexit
 import json
@@ -16,6 +16,7 @@ SOURCE = [str(path) for path in [Path(workflow.basedir) / "src"] if path.is_dir(
 sys.path[:0] = SOURCE
 
 from hnclip import cell as cells  # noqa: E402
+from hnclip import split_files  # noqa: E402
 from hnclip import check as checks  # noqa: E402
 from hnclip import check_schema  # noqa: E402
 from hnclip import commits  # noqa: E402
@@ -109,7 +110,7 @@ def source_licence(wildcards):
 
 
 def splits(benchmark):
-    return cells.all_splits(config["benchmarks"][benchmark])
+    return split_files.all_splits(config["benchmarks"][benchmark])
 
 
 def benchmark_record(wildcards):
@@ -121,17 +122,17 @@ def benchmark_record(wildcards):
 
 def transform_record(wildcards):
     """What the pixels of a split depend on, beside its manifest."""
-    return canonical(cells.parse_transform(wildcards.transform))
+    return canonical(split_files.parse_transform(wildcards.transform))
 
 
 def tokens_record(wildcards):
     """What the tokens of a split depend on, beside its manifest."""
-    return canonical(cells.named_tokens(config, wildcards.tokens))
+    return canonical(split_files.named_tokens(config, wildcards.tokens))
 
 
 def tokens_inputs(wildcards):
     """The files of this machine that a tokenizer is made from."""
-    return tokenizer_files(cells.named_tokens(config, wildcards.tokens)["tokenizer"])
+    return tokenizer_files(split_files.named_tokens(config, wildcards.tokens)["tokenizer"])
 
 
 # further inputs of frameworks
@@ -181,9 +182,9 @@ def backbone_record(wildcards):
     return canonical(config["backbones"][wildcards.backbone])
 
 
-def split_files(wildcards):
+def files_of_split(wildcards):
     """Manifest, pixels and tokens of one split for one backbone."""
-    paths = cells.data_paths(config, wildcards.backbone, wildcards.benchmark, wildcards.split)
+    paths = split_files.data_paths(config, wildcards.backbone, wildcards.benchmark, wildcards.split)
     return [paths["manifest"], paths["pixels"], paths["tokens"]]
 
 
@@ -227,10 +228,10 @@ def cell_inputs(wildcards):
     """Every file that a cell reads beside its config: the data, a checkpoint, the frozen backbone's embeddings."""
     cell = parsed(wildcards)
     cached = cells.is_cached(config, cell)
-    files = cells.data_files(config, cell.backbone, cell.train, splits(cell.train), cached)
+    files = split_files.data_files(config, cell.backbone, cell.train, splits(cell.train), cached)
     if cells.needs_embeddings(config, cell):
         split = config["benchmarks"][cell.train]["train"]
-        files.append(cells.embeddings_path(cell.backbone, cell.train, split))
+        files.append(split_files.embeddings_path(cell.backbone, cell.train, split))
     for path in cells.input_paths(config, cell).values():
         files += [path, inputs.record_path(path)]
     return files + ([] if cached else weights_inputs(cell.backbone))
@@ -283,15 +284,15 @@ def embedded_inputs(wildcards):
 
 def target_record(wildcards):
     """The test splits of a benchmark, as a cell of this backbone reads them."""
-    names, cached = cells.test_splits(config, wildcards.benchmark), bool(wildcards.cached)
-    paths = [cells.data_paths(config, wildcards.backbone, wildcards.benchmark, split, cached) for split in names]
+    names, cached = split_files.test_splits(config, wildcards.benchmark), bool(wildcards.cached)
+    paths = [split_files.data_paths(config, wildcards.backbone, wildcards.benchmark, split, cached) for split in names]
     return canonical({"test": paths})
 
 
 def target_inputs(wildcards):
     cell = parsed(wildcards)
-    names = cells.test_splits(config, wildcards.benchmark)
-    return cells.data_files(config, cell.backbone, wildcards.benchmark, names, cells.is_cached(config, cell))
+    names = split_files.test_splits(config, wildcards.benchmark)
+    return split_files.data_files(config, cell.backbone, wildcards.benchmark, names, cells.is_cached(config, cell))
 
 
 def target_file(wildcards):
@@ -321,7 +322,7 @@ def collected(wildcards):
     """
     used = studies.narrow(config)["benchmarks"]
     files = sorted({path for name in used for path in source_records(name)})
-    files += [cells.manifest_path(name, split) for name in used for split in splits(name)]
+    files += [split_files.manifest_path(name, split) for name in used for split in splits(name)]
     files += sorted({path for cell in cells.grid(config) for path in cells.input_paths(config, cell).values()})
     record = study_record()
     files += sorted({path for said in ("near", "downloads") for by in record[said].values() for path in by.values()})

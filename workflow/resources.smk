@@ -120,7 +120,7 @@ def embed_cell_minutes(wildcards, attempt):
 
 
 def evaluate_minutes(wildcards, attempt):
-    names = cells.test_splits(config, wildcards.benchmark)
+    names = split_files.test_splits(config, wildcards.benchmark)
     return attempt * minutes.embedding(parsed(wildcards).backbone, wildcards.benchmark, names)
 
 

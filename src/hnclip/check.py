@@ -8,7 +8,7 @@ from typing import Any
 from hnclip import frameworks
 from hnclip.architecture import LOCAL
 from hnclip.caption_places import files_of
-from hnclip.cell import Config, all_splits, parse_overlap
+from hnclip.cell import Config
 from hnclip.check_cached import cached_problems
 from hnclip.check_captions import caption_problems
 from hnclip.check_inputs import input_problems
@@ -20,6 +20,7 @@ from hnclip.check_towers import tower_problems
 from hnclip.data import prepare
 from hnclip.options import from_dict, unknown
 from hnclip.recipe import Recipe
+from hnclip.split_files import all_splits, parse_overlap
 from hnclip.study import made_files, narrow, segments_files, user_files, user_places
 from hnclip.tower_files import WEIGHTS_KEYS, tower_files
 

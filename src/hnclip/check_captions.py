@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hnclip.cell import Config, all_splits
+from hnclip.cell import Config
 from hnclip.options import from_dict, unknown
+from hnclip.split_files import all_splits
 from hnclip.text_encoder import TextEncoder, encoder_folder
 
 

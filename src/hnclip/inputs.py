@@ -26,7 +26,7 @@ FILES = {
     "edges": ("edges",),
     "edge_crops": ("segments", "edge_crops"),
     "lexicon": ("lexicon", "filtered"),
-    "embeddings": (),  # of the backbone, not of the split alone (hnclip.cell.data_paths)
+    "embeddings": (),  # of the backbone, not of the split alone (hnclip.split_files.data_paths)
 }
 
 

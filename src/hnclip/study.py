@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hnclip import cell as cells
-from hnclip import inputs
+from hnclip import inputs, split_files
 from hnclip.caption_places import is_single, state_of
 from hnclip.cell import Config
 from hnclip.command import run
@@ -66,7 +66,7 @@ def evaluated(config: Config) -> list[dict[str, str]]:
     return [
         {"backbone": backbone, "benchmark": benchmark, "split": split}
         for backbone, benchmark in sorted(pairs)
-        for split in cells.test_splits(config, benchmark)
+        for split in split_files.test_splits(config, benchmark)
     ]
 
 
@@ -77,7 +77,7 @@ def user_files(config: Config, benchmark: str) -> list[str]:
     table = captions if isinstance(captions, str) and is_single(captions) else None
     named = [table, options.get("deb"), options.get("file"), *(options.get("split_lists") or {}).values()]
     named.append(options.get("exclude"))
-    return [path for path in named if isinstance(path, str) and not cells.parse_overlap(path)]
+    return [path for path in named if isinstance(path, str) and not split_files.parse_overlap(path)]
 
 
 def user_places(config: Config, benchmark: str) -> list[str]:
@@ -97,7 +97,7 @@ def state_of_places(config: Config, benchmark: str) -> str:
 def made_files(config: Config, benchmark: str) -> list[str]:
     """The lists of images to leave out that the workflow makes itself, from other benchmarks (rules/overlap.smk)."""
     path = config["benchmarks"][benchmark]["options"].get("exclude")
-    return [path] if isinstance(path, str) and cells.parse_overlap(path) else []
+    return [path] if isinstance(path, str) and split_files.parse_overlap(path) else []
 
 
 def segments_files(config: Config, segments: str) -> list[str]:
@@ -152,8 +152,8 @@ def record(config: Config, files: dict[str, str] | None = None) -> dict[str, Any
         "config": config,
         "files": files or {},
         **runs(config),
-        "zero_shot": [{**split, "ranks": cells.zero_shot_path(**split)} for split in frozen],
-        "embeddings": [{**split, "path": cells.embeddings_path(**split)} for split in frozen],
+        "zero_shot": [{**split, "ranks": split_files.zero_shot_path(**split)} for split in frozen],
+        "embeddings": [{**split, "path": split_files.embeddings_path(**split)} for split in frozen],
         **data_files(config, list(narrow(config)["benchmarks"])),
     }
 

@@ -3,7 +3,8 @@
 from importlib import import_module
 from typing import Any
 
-from hnclip.cell import Config, manifest_path, overlap_path, test_splits
+from hnclip.cell import Config
+from hnclip.split_files import manifest_path, overlap_path, test_splits
 from hnclip.text_encoder import encoder_files
 
 

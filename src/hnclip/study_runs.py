@@ -3,6 +3,7 @@
 from typing import Any
 
 from hnclip import cell as cells
+from hnclip import split_files
 from hnclip.cell import Cell, Config
 from hnclip.tuning import settings
 
@@ -49,8 +50,8 @@ def choice_record(config: Config, cell: Cell) -> dict[str, Any]:
 def embedded_splits(config: Config, cell: Cell, benchmark: str) -> dict[str, Any]:
     """The splits whose embeddings by a trained cell are kept: tests, and the one that it was trained on."""
     trained = [config["benchmarks"][benchmark]["train"]] if benchmark == cell.train else []
-    names, cached = [*trained, *cells.test_splits(config, benchmark)], cells.is_cached(config, cell)
-    return {"splits": [cells.data_paths(config, cell.backbone, benchmark, name, cached) for name in names]}
+    names, cached = [*trained, *split_files.test_splits(config, benchmark)], cells.is_cached(config, cell)
+    return {"splits": [split_files.data_paths(config, cell.backbone, benchmark, name, cached) for name in names]}
 
 
 def _embedded(config: Config) -> list[dict[str, str]]:

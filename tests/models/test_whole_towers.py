@@ -9,13 +9,13 @@ from torch.nn.functional import normalize
 
 from hnclip import frameworks, model_spec
 from hnclip.architecture import fault, model_config, offers, openai_layout
-from hnclip.cell import named_tokens, tokens_name
 from hnclip.data.tokens import tokenize
 from hnclip.models.backbone import Backbone, Preprocess
 from hnclip.models.checkpoints import load_backbone, save_backbone
 from hnclip.models.load import backbone_from
 from hnclip.models.recomputed import recompute_blocks
 from hnclip.models.whole_towers import WholeTowers
+from hnclip.split_files import named_tokens, tokens_name
 from hnclip.store import write_json, write_tensors
 
 WORDS = ["a", "red", "blue", "circle", "square", "beside", "of", "the", "small", "large"]

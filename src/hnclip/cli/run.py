@@ -67,7 +67,7 @@ def run(
 
 def _manifests(config: dict) -> tuple[str, ...]:
     """The files that preparing the study's data ends with."""
-    from hnclip.cell import all_splits, manifest_path
+    from hnclip.split_files import all_splits, manifest_path
     from hnclip.study import narrow
 
     used = narrow(config)["benchmarks"]

@@ -5,7 +5,7 @@ from math import ceil
 from typing import Any
 
 from hnclip import cell as cells
-from hnclip import inputs
+from hnclip import inputs, split_files
 from hnclip.cell import Cell, Config
 from hnclip.plan import cached, peak, workload
 from hnclip.plan.devices import Device
@@ -111,7 +111,7 @@ def evaluation(config: Config, cell: Cell, towers: Towers, epochs: int) -> float
     own = [split for split in (benchmark.get("validation"), *tests) if split]
     total = epochs * sum(encoding(config, cell.train, split, towers) for split in own)
     for name in cells.targets(config, cell):
-        total += sum(encoding(config, name, split, towers) for split in cells.test_splits(config, name))
+        total += sum(encoding(config, name, split, towers) for split in split_files.test_splits(config, name))
     return total
 
 

@@ -1,7 +1,7 @@
 """Bytes that a study takes on disk, by what they hold."""
 
 from hnclip import cell as cells
-from hnclip import inputs
+from hnclip import inputs, split_files
 from hnclip.cell import Config
 from hnclip.plan.costs import Cost
 from hnclip.plan.sizes import downloads, split_size
@@ -45,8 +45,8 @@ def _caches(config: Config, grid: set[cells.Cell]) -> dict[str, float]:
         for benchmark in (cell.train, *cells.targets(config, cell)):
             for split in _read(config, cell, benchmark):
                 size = split_size(config, benchmark, split)
-                pixels[cells.pixels_path(config, cell.backbone, benchmark, split)] = size.pairs * side * COLOURS
-                path = cells.tokens_path(config, cell.backbone, benchmark, split)
+                pixels[split_files.pixels_path(config, cell.backbone, benchmark, split)] = size.pairs * side * COLOURS
+                path = split_files.tokens_path(config, cell.backbone, benchmark, split)
                 tokens[path] = size.pairs * size.tokens * TOKEN
         train = split_size(config, cell.train, config["benchmarks"][cell.train]["train"])
         wanted = inputs.wanted(config["frameworks"][cell.framework])
@@ -61,8 +61,8 @@ def _caches(config: Config, grid: set[cells.Cell]) -> dict[str, float]:
 def _read(config: Config, cell: cells.Cell, benchmark: str) -> list[str]:
     """The splits of a benchmark that a cell reads."""
     if benchmark == cell.train:
-        return cells.all_splits(config["benchmarks"][benchmark])
-    return cells.test_splits(config, benchmark)
+        return split_files.all_splits(config["benchmarks"][benchmark])
+    return split_files.test_splits(config, benchmark)
 
 
 def _embeddings(config: Config, grid: set[cells.Cell], towers: dict[str, Towers]) -> float:
@@ -70,12 +70,12 @@ def _embeddings(config: Config, grid: set[cells.Cell], towers: dict[str, Towers]
     paths = {}
     for entry in evaluated(config):
         size = split_size(config, entry["benchmark"], entry["split"])
-        paths[cells.embeddings_path(**entry)] = size.pairs * 2 * FP32 * towers[entry["backbone"]].embed_dim
+        paths[split_files.embeddings_path(**entry)] = size.pairs * 2 * FP32 * towers[entry["backbone"]].embed_dim
     for cell in grid:
         cached, train = cells.is_cached(config, cell), config["benchmarks"][cell.train]["train"]
         splits = _read(config, cell, cell.train) if cached else [train] * cells.needs_embeddings(config, cell)
         for split in splits:
             size = split_size(config, cell.train, split)
-            path = cells.embeddings_path(cell.backbone, cell.train, split)
+            path = split_files.embeddings_path(cell.backbone, cell.train, split)
             paths[path] = size.pairs * 2 * FP32 * towers[cell.backbone].embed_dim
     return float(sum(paths.values()))

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from hnclip import cell as cells
+from hnclip import split_files
 from hnclip.cell import Config
 from hnclip.data import sources
 
@@ -32,7 +32,7 @@ def split_size(config: Config, benchmark: str, split: str) -> Split:
     entry = config["benchmarks"][benchmark]
     kind, options = entry["kind"], entry["options"]
     tokens = float(TOKENS.get(kind, UNKNOWN))
-    manifest = Path(cells.manifest_path(benchmark, split))
+    manifest = Path(split_files.manifest_path(benchmark, split))
     if manifest.is_file():
         pairs, counted = _counted(manifest, manifest.stat().st_mtime_ns)
         return Split(pairs, counted or tokens, "counted")

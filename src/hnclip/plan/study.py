@@ -3,6 +3,7 @@
 from typing import Any
 
 from hnclip import cell as cells
+from hnclip import split_files
 from hnclip.cell import Config
 from hnclip.plan.costs import cell_cost, encoding
 from hnclip.plan.devices import Device
@@ -71,5 +72,5 @@ def _sizes(config: Config, used: Config) -> list[dict[str, Any]]:
     return [
         {"split": f"{name}/{split}", **vars(split_size(config, name, split))}
         for name, entry in used["benchmarks"].items()
-        for split in cells.all_splits(entry)
+        for split in split_files.all_splits(entry)
     ]
