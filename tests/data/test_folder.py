@@ -109,6 +109,16 @@ def test_lists_split_and_leave_out_with_a_warning(data, capsys):
     assert "warning: images in no split list, left out: 2" in capsys.readouterr().out
 
 
+def test_every_list_that_cannot_be_read_is_named(data):
+    (data / "train.txt").write_text("0.png\n1.png")
+    (data / "validation.txt").write_bytes(b"\xff\xfe2")
+    lists = {split: str(data / f"{split}.txt") for split in ("train", "validation", "test", "more")}
+    message = refused(data, table(data, plain_rows()), split_lists=lists)
+    assert f"{data / 'test.txt'}: no such list of split 'test'" in message
+    assert f"{data / 'more.txt'}: no such list of split 'more'" in message
+    assert f"{data / 'validation.txt'} is not UTF-8" in message and "train.txt" not in message
+
+
 def test_the_hash_is_even_and_stable():
     keys = [f"image {i}" for i in range(4000)]
     shares = {"train": 80, "validation": 10, "test": 10}

@@ -58,11 +58,14 @@ def by_hash(key: str, shares: dict[str, int]) -> str:
 
 
 def by_lists(lists: dict[str, str], known: Iterable[str], problems: Problems) -> dict[str, str]:
-    """The split of every listed id. Ids in two lists and ids that the captions lack go to `problems`."""
+    """The split of every listed id. Ids in two lists and ids that the captions lack go to `problems`.
+
+    Raises FileNotFoundError or ValueError naming every list that is not there or is no text.
+    """
     known = dict.fromkeys(known)
     split_of: dict[str, str] = {}
-    for split, path in lists.items():
-        for name in read_ids(Path(path), "split list"):
+    for split, (path, names) in _read_lists(lists).items():
+        for name in names:
             if split_of.setdefault(name, split) != split:
                 problems.add("ids in two splits (keep one)", f"{name!r}: {split_of[name]} and {split}")
             if name not in known:
@@ -71,6 +74,19 @@ def by_lists(lists: dict[str, str], known: Iterable[str], problems: Problems) ->
                     f"{path}: {name!r}{nearest(name, known) if len(known) <= 20_000 else ''}",
                 )
     return split_of
+
+
+def _read_lists(lists: dict[str, str]) -> dict[str, tuple[str, list[str]]]:
+    """The path and the ids of each split's list."""
+    found, faults = {}, []
+    for split, path in lists.items():
+        try:
+            found[split] = (path, read_ids(Path(path), f"list of split {split!r}"))
+        except (OSError, ValueError) as error:
+            faults.append(error)
+    if faults:
+        raise type(faults[0])("\n  ".join(map(str, faults)))
+    return found
 
 
 def read_ids(path: Path, what: str) -> list[str]:
