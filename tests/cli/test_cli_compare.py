@@ -70,6 +70,28 @@ def test_further_captions_are_compared_where_all_ranked_them(tmp_path):
     assert "Not compared on other/all" in done.stderr and "One seed of infonce, hn" in done.stderr
 
 
+def test_single_runs_of_different_seeds_are_said_to_be(tmp_path):
+    plain, boosted = made(tmp_path, "infonce", 1, 0.3), made(tmp_path, "hn", 2, 0.6)
+    done = told(plain, boosted)
+    assert "Different seeds: hn has seed 2 and infonce has seed 1." in done.stderr
+    found = json.loads(told(plain, boosted, "--json").stdout)
+    assert [row["same_seeds"] for row in found["comparisons"]] == [False]
+    assert any(note.startswith("Different seeds: hn has seed 2") for note in found["notes"])
+    found = json.loads(told(plain, made(tmp_path, "hn", 1, 0.6), "--json").stdout)
+    assert [row["same_seeds"] for row in found["comparisons"]] == [True]
+    assert not any("Different seeds" in note for note in found["notes"])
+
+
+def test_seeds_of_one_side_alone_are_left_out_and_named(tmp_path):
+    plain = [made(tmp_path, "infonce", seed, 0.3) for seed in (1, 2, 3)]
+    boosted = [made(tmp_path, "hn", seed, 0.6) for seed in (2, 3, 4, 5)]
+    found = json.loads(told(*plain, *boosted, "--json").stdout)
+    assert found["comparisons"][0]["seeds"] == [2, 3] and found["comparisons"][0]["same_seeds"]
+    assert found["notes"] == [
+        "Seeds that only one side has are left out of hn against infonce: 4, 5 of hn; 1 of infonce."
+    ]
+
+
 def test_a_frozen_models_ranks_stand_beside_every_seed(tmp_path):
     runs = [made(tmp_path, "hn", seed, 0.7) for seed in (1, 2, 3)]
     write_rows(tmp_path / "zero.parquet", ranks(0.2, 9), {"model": "tiny"})

@@ -11,6 +11,7 @@ import pandas
 from pyarrow import parquet
 
 from hnclip import store
+from hnclip.report.compared_seeds import distinct, same_seeds, seeds_note
 from hnclip.report.contrast import contrast
 from hnclip.report.holm import holm
 from hnclip.report.load import SCORING, ReportOptions
@@ -35,7 +36,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Compared:
-    """`a` - `b` on a target, in points of percent, over these seeds; `p_adjusted` by Holm over the target's rows."""
+    """`a` - `b` on a target, in points of percent, over these seeds; `p_adjusted` by Holm over the target's rows.
+
+    `same_seeds` is False where each side is one run, of a seed of its own.
+    """
 
     target: str
     a: str
@@ -49,6 +53,7 @@ class Compared:
     p: float
     p_adjusted: float
     seeds: tuple[int, ...]
+    same_seeds: bool
     captions: int
     images: int
 
@@ -117,6 +122,7 @@ def compare(
     first, *rest = groups
     pairs = [(b, a) for a, b in combinations(groups, 2)] if every else [(name, first) for name in rest]
     found = [row for target in targets for row in _judged(groups, target, pairs, k, options)]
+    notes += [note for a, b in pairs if (note := seeds_note((a, seeds_of(groups[a])), (b, seeds_of(groups[b]))))]
     single = [name for name, group in groups.items() if len(group) == 1 and group[0].seed is not None]
     if single:
         notes.append(
@@ -171,14 +177,16 @@ def _judged(
         scores = [100 * hits.of_seeds(both.seeds).score() for hits in sides]
         count = dict(zip(both.directions, both.counts_FD.sum(0).astype(int).tolist(), strict=True))
         points = (100 * judged.score, 100 * low, 100 * high, judged.p)
-        seeds = both.seeds if len(groups[a]) + len(groups[b]) > 2 else _seeds(groups[a] + groups[b])
-        found.append((target, a, b, k, *scores, *points, seeds, count.get("t2i", 0), count.get("i2t", 0)))
+        single = len(groups[a]) == len(groups[b]) == 1
+        seeds = distinct(seeds_of(groups[a] + groups[b])) if single else both.seeds
+        same = same_seeds(seeds_of(groups[a]), seeds_of(groups[b]))
+        found.append((target, a, b, k, *scores, *points, seeds, same, count.get("t2i", 0), count.get("i2t", 0)))
     adjusted = holm([row[9] for row in found])
     return [Compared(*row[:10], q, *row[10:]) for row, q in zip(found, adjusted, strict=True)]
 
 
-def _seeds(runs: list[Run]) -> tuple[int, ...]:
-    return tuple(sorted({run.seed for run in runs if run.seed is not None}))
+def seeds_of(runs: list[Run]) -> list[int | None]:
+    return [run.seed for run in runs]
 
 
 def _hits(a: list[Run], b: list[Run], target: str, k: int) -> tuple[Hits, Hits]:
