@@ -15,6 +15,7 @@ from world import BACKBONE, TRANSFORM, make_cell
 from hnclip import evaluate, export, train
 from hnclip.data.split import open_split
 from hnclip.encode import encode_split
+from hnclip.model_card import card
 from hnclip.models.checkpoints import load_backbone, save_backbone
 from hnclip.models.load import backbone_from
 from hnclip.models.openclip import open_clip
@@ -196,6 +197,19 @@ def released(folder):
     state["positional_embedding_res"] = torch.randn(248, 64) * 0.01
     torch.save({name: value.half() for name, value in state.items()}, folder / "longclip.pt")
     return {"kind": "longclip", "weights": str(folder / "longclip.pt"), "context": 248, "transform": TRANSFORM}
+
+
+def test_the_card_tells_the_hash_of_published_weights_and_of_a_local_file(full):
+    record, backbone = read_json(full / "run.json"), load_backbone(full / "weights.safetensors")
+    transform = {"context": 77, "tokenizer": "clip", "transform": TRANSFORM}
+    record["config"]["backbone"] = {"kind": "open_clip", "model": "ViT-B-16", "pretrained": "openai", **transform}
+    record["published_weights"] = {"ViT-B-16:openai": "1" * 64}
+    told = card(full, record, "open_clip", "model", backbone)
+    assert f"open_clip's `ViT-B-16` with weights `openai`; SHA-256 of the file {'1' * 64}.\n" in told
+    record["config"]["backbone"]["pretrained"] = "b16.pt"
+    record["files"]["b16.pt"] = "2" * 64
+    told = card(full, record, "open_clip", "model", backbone)
+    assert f"with weights `b16.pt`; SHA-256 of the file {'2' * 64}.\n" in told and "1" * 64 not in told
 
 
 @torch.no_grad()
