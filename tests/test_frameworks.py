@@ -1,4 +1,4 @@
-"""What every framework must do, whatever its method; the trainer's own tests are in test_train.py."""
+"""What every framework must do, whatever its method; the trainer's own tests are in test_train*.py."""
 
 import copy
 

