@@ -1,13 +1,15 @@
 """The fine-tuning frameworks, one a file; the file's name is the config's `kind`."""
 
+from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
-from hnclip import inputs, read_source
+from hnclip import inputs
 from hnclip.architecture import lacking
 from hnclip.options import from_dict, unknown
-from hnclip.read_source import ancestors, evaluate, member
+from hnclip.read_source import read
 
 
 def names() -> list[str]:
@@ -22,66 +24,53 @@ def on_towers() -> list[str]:
 
 def create(kind: str, backbone: Any, options: dict[str, Any]) -> Any:
     """The framework of this kind around a backbone."""
-    from hnclip.frameworks.base import Framework
-
     if kind not in names():
         raise ValueError(unknown("framework", kind, names()))
-    module = import_module(f"hnclip.frameworks.{kind}")
+    framework = _framework(import_module(f"hnclip.frameworks.{kind}"), import_module("hnclip.frameworks.base"))
+    wanted = from_dict(framework.Options, options, f"options of framework {kind}")
+    if framework.needs:
+        offered = {*backbone.offers, *(["clip_tokenizer"] if backbone.tokenizer == "clip" else [])}
+        if problem := lacking(kind, framework.needs, offered):
+            raise ValueError(problem)
+    return framework(backbone, wanted)
+
+
+def _framework(module: ModuleType, base: ModuleType) -> Any:
+    """The one framework that a file defines."""
     found = [
         value
         for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Framework) and value.__module__ == module.__name__
+        if isinstance(value, type) and value.__module__ == module.__name__ and issubclass(value, base.Framework)
     ]
     if len(found) != 1:
         raise ValueError(f"{module.__file__} must define one framework, not {len(found)}")
-    wanted = from_dict(found[0].Options, options, f"options of framework {kind}")
-    if found[0].needs:
-        offered = {*backbone.offers, *(["clip_tokenizer"] if backbone.tokenizer == "clip" else [])}
-        if problem := lacking(kind, found[0].needs, offered):
-            raise ValueError(problem)
-    return found[0](backbone, wanted)
+    return found[0]
 
 
 def needs(kind: str) -> tuple[str, ...]:
-    """What a framework needs of its backbone (hnclip.architecture.NEEDS), read from its file without loading torch."""
-    return _told(kind, "needs") or ()
+    """What a framework needs of its backbone (hnclip.architecture.NEEDS), told without loading torch."""
+    return getattr(_told(kind), "needs", ())
 
 
 def fields(kind: str) -> tuple[str, ...]:
-    """What a framework reads of a batch, told by its file without loading torch; empty where that does not tell it."""
-    return _told(kind, "fields") or ()
+    """What a framework reads of a batch, told without loading torch; empty where its file does not tell it."""
+    return getattr(_told(kind), "fields", ())
 
 
 def check_options(kind: str, options: dict[str, Any], where: str) -> None:
     """Refuse options with a ValueError that says what a training would, without loading torch.
 
-    Nothing is said where the file does not tell what options it takes (`read_source`): the training then does.
+    Nothing is said where only an import tells what is allowed (`read_source`): the training then refuses.
     """
-    wanted = _told(kind, "Options")
-    if wanted is None:
-        return
-    try:
-        from_dict(wanted, options, where)
-    except ValueError:
-        raise
-    except Exception:  # of the framework's own check, which the training does as well
-        return
+    with suppress(TypeError, AttributeError):
+        from_dict(_told(kind).Options, options, where)
 
 
-def _told(kind: str, attribute: str) -> Any:
-    """An attribute of a kind's framework, from the sources of its file and of what that rests on; None if untold."""
-    base = ("hnclip.frameworks.base", "Framework")
+def _told(kind: str) -> Any:
+    """The framework of a kind as its source tells it; None where that does not."""
     try:
-        found = [
-            each
-            for each in read_source.classes(read_source.source(f"hnclip.frameworks.{kind}"))
-            if any(not isinstance(of, str) and (of.source.module, of.node.name) == base for of in ancestors(each))
-        ]
-        given = member(found[0], attribute) if len(found) == 1 else None
-        return None if given is None else evaluate(given)
-    except SyntaxError:
-        raise
-    except Exception:  # whatever a file does that cannot be done without importing it
+        return _framework(read(f"hnclip.frameworks.{kind}"), read("hnclip.frameworks.base"))
+    except (TypeError, AttributeError):  # of a stand-in
         return None
 
 
