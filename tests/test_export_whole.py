@@ -68,7 +68,9 @@ def test_open_clip_loads_it(model, tmp_path, monkeypatch):
     seen = names["model"].encode_image(names["preprocess"](picture)[None], normalize=True).numpy()
     assert np.abs(seen - image_D).max() < 1e-5
     monkeypatch.chdir("/")  # from anywhere, we read what we wrote
-    assert np.abs(Encoder(str(tmp_path / "theirs")).texts(CAPTIONS) - text_ND).max() < 1e-6
+    ours = Encoder(str(tmp_path / "theirs"))
+    assert np.abs(ours.texts(CAPTIONS) - text_ND).max() < 1e-6
+    assert ours.identity == Encoder(str(path)).identity
 
 
 def test_onnxruntime_loads_it(model, tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from hnclip.model_spec import backbone_entry, is_adapted
 from hnclip.models.backbone import Backbone
 from hnclip.models.cached import CachedTowers, load_adapter
 from hnclip.models.load import backbone_from
+from hnclip.models.reading import read_of, tokens_of
 from hnclip.options import from_dict
 
 
@@ -60,11 +61,18 @@ class Encoder:
 
     @cached_property
     def identity(self) -> str:
-        """A hash of the weights and of how pictures and texts come to them, 64 hexadecimal digits."""
-        seen_by = {key: self.entry[key] for key in ("context", "tokenizer", "transform")}
+        """A hash of the weights and of how pictures and texts come to them, 64 hexadecimal digits.
+
+        It is the same whatever the model is called: open_clip's name, an exported folder, another place.
+        """
+        context = self.entry["context"]
+        seen_by = {"context": context, "transform": self.entry["transform"]}
+        seen_by["tokenizer"] = tokens_of(self.entry["tokenizer"], context)
         seen_by |= asdict(self.backbone.preprocess)  # mean and deviation, which hang on the tag of the weights
         # the same weights are released with two activations, and only one of them is right
         seen_by["quick_gelu"] = self.backbone.architecture.get("quick_gelu", False)
+        if read := read_of(self.backbone):
+            seen_by["architecture"] = read
         told = sha256(json.dumps(seen_by, sort_keys=True).encode())
         maps = self.maps.weights() if self.maps else {}
         for name, value in [*sorted(self.backbone.weights().items()), *sorted(maps.items())]:

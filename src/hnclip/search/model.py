@@ -45,7 +45,10 @@ def check_same(encoder: Any, model: dict[str, Any], index: Path) -> None:
     if encoder.identity == model["identity"]:
         return
     other = lasting(encoder.name)
-    changed = ": the same name, but its weights or its preprocessing are others now" if other == model["name"] else ""
+    changed = (
+        ": the same name, but its weights, its preprocessing or how its towers are read are others now, or an "
+        "earlier hnclip, which told less of them, made the index"
+    ) * (other == model["name"])
     raise ValueError(
         f"{index} was made with {model['name']} (identity {model['identity'][:12]}), and this is {other} "
         f"(identity {encoder.identity[:12]}){changed}. Their embeddings cannot be compared: use the index's own model, "
