@@ -6,6 +6,7 @@ from search_stub import Stub, paint
 
 from hnclip.search import approximate, build, open_index, remove
 from hnclip.search.record import read_record
+from hnclip.store import write_json
 
 KINDS = ["ivf", "hnsw"]
 
@@ -98,6 +99,36 @@ def test_an_index_of_files_in_another_kind(kind, tmp_path):
     assert len({hit.id for hit in hits}) == len(hits) == 37
     assert read_record(index)["next_id"] == 41
     assert build(stub, tmp_path / "photos", kind="flat").kind == "flat" and not list(index.glob("faiss-*"))
+
+
+@pytest.mark.parametrize("part", ["vectors", "files", "faiss"])
+def test_a_file_that_something_else_changed_is_told(tmp_path, part):
+    for name in ("red", "green"):
+        paint(tmp_path / "photos" / f"{name}.png", name)
+    build(Stub(), tmp_path / "photos", kind="ivf")
+    index = tmp_path / "photos.index"
+    path = index / read_record(index)["files"][part]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1  # as long as before
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=f"{path.name} is damaged .its checksum"):
+        open_index(index, Stub()).search("red")
+    paint(tmp_path / "photos" / "blue.png", "blue")
+    with pytest.raises(ValueError, match=f"{path.name} is damaged .its checksum"):
+        build(Stub(), tmp_path / "photos")
+
+
+def test_an_index_without_checksums_is_searched_and_gets_them(tmp_path):
+    paint(tmp_path / "photos" / "red.png", "red")
+    build(Stub(), tmp_path / "photos")
+    index = tmp_path / "photos.index"
+    record = read_record(index)
+    assert set(record.pop("crc32")) == {"vectors", "files"}
+    write_json(index / "index.json", record)
+    assert open_index(index, Stub()).search("red", 1)[0].path.endswith("red.png")
+    paint(tmp_path / "photos" / "blue.png", "blue")
+    build(Stub(), tmp_path / "photos")
+    assert set(read_record(index)["crc32"]) == {"vectors", "files"}
 
 
 def test_a_damaged_file_is_named_and_made_anew(tmp_path):

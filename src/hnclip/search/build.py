@@ -10,7 +10,7 @@ from hnclip.claim import claimed
 from hnclip.search.changes import Changes, changes
 from hnclip.search.embedding import embed
 from hnclip.search.model import check_same, described, encoder_of, lasting, name_of
-from hnclip.search.record import UNFINISHED, is_index, read_record
+from hnclip.search.record import UNFINISHED, check_whole, is_index, read_record
 from hnclip.search.table import Row, located, read_rows, stored
 from hnclip.search.unfinished import Unfinished, forget
 from hnclip.search.walk import Found, Walked, check_there, walk
@@ -66,6 +66,7 @@ def build(
         had = read_record(index) if is_index(index) else None
         if had:
             read_vectors(index, had)  # damage is told now, not by the next search
+            check_whole(index, had, "files")
         rows = read_rows(index / had["files"]["files"]) if had else []
         found = changes(rows, walked.images, places, recursive, index)
         _check_some(walked, found, places)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hnclip.search.model import check_same, encoder_of
-from hnclip.search.record import read_record
+from hnclip.search.record import check_whole, read_record
 from hnclip.search.table import located, read_table
 from hnclip.search.write import read_vectors
 
@@ -62,6 +62,7 @@ class Index:
         self._model = model
         self._table = folder / self.record["files"]["files"]
         self._vectors_ID = read_vectors(folder, self.record)
+        check_whole(folder, self.record, "files")
         table = read_table(self._table, ("id", "path"))
         self._ids_I, self._paths = np.array(table["id"], np.int64), table["path"]
 
@@ -162,4 +163,5 @@ class Index:
     def _faiss(self) -> Any:
         from hnclip.search import approximate
 
+        check_whole(self.folder, self.record, "faiss")
         return approximate.read(self.folder / self.record["files"]["faiss"], whole=False)

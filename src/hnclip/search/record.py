@@ -5,6 +5,7 @@ what it does not name is removed then. A command that is stopped halfway leaves 
 """
 
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from hnclip.store import read_json, remove_unfinished, write_json
 
 RECORD, FORMAT = "index.json", "hnclip-index-1"
 UNFINISHED = "unfinished"
+AGAIN = "delete the index and make it again"
+READ = 2**22  # bytes of a file in memory at once
 PREFIXES = ("vectors-", "files-", "faiss-")
 
 
@@ -33,6 +36,26 @@ def read_record(folder: Path) -> dict[str, Any]:
             "another folder"
         )
     return record
+
+
+def checksum(path: Path) -> str:
+    """The CRC-32 of a file, 8 hexadecimal digits."""
+    found = 0
+    with open(path, "rb") as file:
+        while some := file.read(READ):
+            found = zlib.crc32(some, found)
+    return f"{found:08x}"
+
+
+def check_whole(folder: Path, record: dict[str, Any], part: str) -> None:
+    """Raises ValueError where a file of an index (`vectors`, `files`, `faiss`) is not as it was written.
+
+    An index whose record has no checksums is taken as it is.
+    """
+    path, wanted = folder / record["files"][part], record.get("crc32", {}).get(part)
+    if wanted and path.is_file() and checksum(path) != wanted:
+        way_out = "remove it and index again: no image is embedded twice" if part == "faiss" else AGAIN
+        raise ValueError(f"{path} is damaged (its checksum is not that of what was written); {way_out}")
 
 
 def commit(folder: Path, record: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hnclip import __version__
 from hnclip.search.changes import Changes
-from hnclip.search.record import FORMAT, commit, sweep
+from hnclip.search.record import FORMAT, check_whole, checksum, commit, sweep
 from hnclip.search.table import Row, write_table
 from hnclip.store import write_whole
 
@@ -62,12 +62,16 @@ def write(
     }
     if now != "flat":
         _write_faiss(index, record, had, found, np.array([row.id for row in table]))
+    record["crc32"] = {part: checksum(index / name) for part, name in names.items() if name}
     commit(index, record)
     return record
 
 
 def read_vectors(index: Path, record: dict[str, Any]) -> np.ndarray:
-    """The unit vectors of an index in the table's order, float32 [I, D], in the file."""
+    """The unit vectors of an index in the table's order, float32 [I, D], in the file.
+
+    Raises FileNotFoundError or ValueError where it is not the file that was written.
+    """
     path, shape = index / record["files"]["vectors"], (record["images"], record["model"]["width"])
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not there; delete the index and make it again")
@@ -75,6 +79,7 @@ def read_vectors(index: Path, record: dict[str, Any]) -> np.ndarray:
         raise ValueError(
             f"{path} is damaged (not {shape[0]} vectors of {shape[1]} numbers); delete the index and make it again"
         )
+    check_whole(index, record, "vectors")
     return np.memmap(path, np.float32, "r", shape=shape)
 
 
@@ -117,6 +122,7 @@ def _write_faiss(
     record["files"]["faiss"] = f"faiss-{record['update']}.{kind}"
     made = None
     if had and had["kind"] == kind and _faiss_is_there(index, had):
+        check_whole(index, had, "faiss")
         made = approximate.read(index / had["files"]["faiss"], whole=True)
         approximate.remove(made, kind, np.array(sorted(found.gone), np.int64))
         new = len(found.kept)
