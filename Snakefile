@@ -13,6 +13,7 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/grid.smk"
 include: "workflow/resources.smk"
+include: "workflow/checks.smk"
 
 
 check(config)

@@ -1,15 +1,11 @@
 """Which files a job needs and what it hands on: the meaning is in hnclip.cell, split_files and study. Loads no torch."""
 
-import atexit
 import json
 import os
 import re
 import sys
 from functools import cache
 from pathlib import Path
-
-import yaml
-from snakemake.exceptions import WorkflowError
 
 # In a clone the code lies beside the workflow; an installed package has both, and is found by itself.
 SOURCE = [str(path) for path in [Path(workflow.basedir) / "src"] if path.is_dir()]
@@ -18,8 +14,6 @@ sys.path[:0] = SOURCE
 from hnclip import cell as cells  # noqa: E402
 from hnclip import split_files  # noqa: E402
 from hnclip import check as checks  # noqa: E402
-from hnclip import check_schema  # noqa: E402
-from hnclip import commits  # noqa: E402
 from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
 from hnclip import study_runs  # noqa: E402
@@ -36,45 +30,6 @@ os.environ.update(
     PYTHONPATH=os.pathsep.join(filter(None, [*SOURCE, os.environ.get("PYTHONPATH")])),
     PIP_CONSTRAINT=(Path(workflow.basedir) / "envs" / "constraints.txt").as_uri(),
 )
-
-
-def check(config):
-    """Stop with one message that names everything wrong with the config."""
-    schema = Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
-    try:
-        check_schema.check_keys(workflow.configfiles)
-        checks.check(config, yaml.load(schema.read_text(encoding="utf-8"), check_schema.yaml_loader()))
-    except ValueError as error:
-        raise WorkflowError(str(error)) from None
-
-
-STARTED_IN = Path.cwd()  # Snakemake has left it when a dry run ends
-
-
-def mixed_commits(finished=False):
-    """What is wrong with the commits of the cells that are there and of those to train; whether tables are refused."""
-    if not workflow.is_main_process or workflow.touch or workflow.dag is None:
-        return "", False
-    jobs = list(workflow.dag.needrun_jobs(exclude_finished=not finished))
-    left = {job.wildcards.cell for job in jobs if job.rule.name == "train"}
-    return commits.would_mix(config, left, STARTED_IN), any(job.rule.name == "collect" for job in jobs)
-
-
-def check_commits():
-    """Stop a run whose tables would be refused in the end; of one that makes none it is only said."""
-    problem, refused = mixed_commits()
-    if problem and refused:
-        raise WorkflowError(problem)
-    elif problem:
-        print(f"Note: {problem}", file=sys.stderr)
-
-
-@atexit.register
-def tell_commits():
-    """The same at the end of a dry run, for which Snakemake calls no hook."""
-    problem, refused = mixed_commits(finished=True) if workflow.dryrun else ("", False)
-    if problem:
-        print(f"{commits.WOULD_STOP if refused else 'Note:'}\n{problem}", file=sys.stderr)
 
 
 def canonical(record):

@@ -2,6 +2,8 @@
 
 import shutil
 
+from snakemake.exceptions import WorkflowError
+
 from hnclip.plan.memory import SAM, megabytes  # noqa: E402
 from hnclip.plan.runtime import Minutes  # noqa: E402
 from hnclip.profiles import chosen, on_cluster  # noqa: E402
@@ -53,17 +55,6 @@ def segments_minutes(wildcards, attempt):
 def growing(amount):
     """So much (MB or minutes), and as much again at each further attempt."""
     return lambda wildcards, attempt: attempt * amount
-
-
-def check_nodes():
-    """Say before anything runs that cells on several nodes need a cluster."""
-    wanted = {str(cell) for cell in cells.trained(config) if cells.recipe_of(config, cell).get("nodes", 1) > 1}
-    if wanted and not on_cluster(EXECUTOR, os.environ):
-        print(
-            f"{len(wanted)} cells are to be trained on several nodes, which this machine is not (first: {min(wanted)}): "
-            "run with --workflow-profile profiles/slurm, or set `nodes: 1` in the recipe",
-            file=sys.stderr,
-        )
 
 
 # a cell
