@@ -1,6 +1,7 @@
 import json
 import re
 import sys
+import tarfile
 from types import SimpleNamespace
 
 import numpy
@@ -41,7 +42,7 @@ def towers(monkeypatch):
         Encoder=lambda name: SimpleNamespace(name=name, scale=100.0),
         token_lengths=lambda captions, entry, told: (numpy.array([len(one.split()) + 2 for one in captions]), 2),
         clip_texts=lambda encoder, captions, told: drawn(captions),
-        clip_images=lambda encoder, paths, told: drawn(paths),
+        clip_images=lambda encoder, paths, held, told: drawn(paths),
         sentence_texts=lambda name, captions, told: (drawn(captions), 0.25),
     )
     monkeypatch.setitem(sys.modules, "hnclip.doctor.towers", fake)
@@ -97,6 +98,25 @@ def test_the_page_holds_all_and_takes_captions_as_words(data, towers):
         assert title in page
     assert page.count('src="data:image/svg+xml') >= 3 and 'src="data:image/png' in page
     assert "3.png cannot be read" in page
+
+
+@pytest.mark.slow
+def test_pictures_of_shards_are_shown_as_those_of_a_folder_are(data, towers):
+    rows = [json.loads(line) for line in (data / "captions.jsonl").read_text().split("\n")]
+    with tarfile.open(data / "one.tar", "w") as shard:
+        for row in rows:
+            name = row["image"].removesuffix(".png")
+            (data / "text").write_text(row["caption"])
+            shard.add(data / "pictures" / row["image"], f"{name.zfill(2)}.png")
+            shard.add(data / "text", f"{name.zfill(2)}.txt")
+    shown = []
+    for where in (["captions.jsonl", "--images", "pictures"], ["one.tar"]):
+        done = CliRunner().invoke(app, ["doctor", *where])
+        assert done.exit_code == 0, done.output
+        page = (data / "doctor.html").read_text(encoding="utf-8")
+        assert "no picture" not in page
+        shown.append(sorted(re.findall('src="(data:image/png[^"]*)', page)))
+    assert len(set(shown[1])) > 2 and len(shown[0]) == len(shown[1])
 
 
 @pytest.mark.slow

@@ -109,7 +109,11 @@ def with_images(table: Table, columns: Columns, source: Any, folder: Path) -> Ta
         return with_files(table, column, start_of(source, table))
     if table.pictures is None or column is None:
         return table
-    unpacked = unpack_pictures(table.pictures, folder)
+    return with_files_of(table, column, unpack_pictures(table.pictures, folder))
+
+
+def with_files_of(table: Table, column: str, unpacked: dict[Picture, Unpacked]) -> Table:
+    """The table with the files of its own images in their places."""
     rows = [(where, {**row, column: _file(row.get(column), unpacked)}) for where, row in table.rows]
     return replace(table, rows=rows)
 

@@ -1,7 +1,9 @@
 """The checks of a person's own images and captions, before hours are spent on them."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from hnclip.data.bounded import PIXELS, Room, bounded
 from hnclip.data.images import count_pixels, decode
@@ -9,6 +11,7 @@ from hnclip.data.problems import Problems
 from hnclip.data.rows import NO_IMAGE, Row
 
 Facts = dict[Path, tuple[str, int, int]]  # sha256, width, height of each image file
+Look = tuple[str, int, int] | str  # of one, or why it cannot be read
 SHARED = "captions that several images share (`mask_duplicates: true` of a loss keeps them from being negatives)"
 _WAY_OUT = "remove the copies, give them one id, or name a family column that split_hash keeps together"
 _CHUNK = 1024
@@ -48,25 +51,22 @@ def check_rows(rows: list[Row], problems: Problems, warnings: Problems, repeats:
             warnings.add("families in several splits", f"{family!r}: {', '.join(sorted(splits))}")
 
 
-def look_at_images(rows: list[Row], problems: Problems) -> Facts:
-    """Decode every image once; the missing and the unreadable go to `problems`."""
+def look_at_images(rows: list[Row], problems: Problems, known: Mapping[Path, Look] = MappingProxyType({})) -> Facts:
+    """Decode every image once, but for those that are `known`; the missing and the unreadable go to `problems`."""
     where: dict[Path, str] = {}
     for row in rows:
         where.setdefault(row.path, row.where)
     room = Room(PIXELS)
 
-    def look(path: Path) -> tuple[str, int, int] | str:
+    def look(path: Path) -> Look:
+        if path in known:
+            return known[path]
         try:
-            data = path.read_bytes()
-            with room.taken(count_pixels(data)):
-                size = decode(data, str(path), "ignore").size
+            return look_at(path.read_bytes(), str(path), room)[1]
         except FileNotFoundError:
             return f"{path}: no such file"
         except OSError as error:
             return f"{path}: {'is a folder, not an image' if path.is_dir() else f'cannot be opened ({error.strerror})'}"
-        except ValueError as error:
-            return str(error)
-        return hashlib.sha256(data).hexdigest(), *size
 
     facts: Facts = {}
     paths = list(where)
@@ -76,6 +76,16 @@ def look_at_images(rows: list[Row], problems: Problems) -> Facts:
         else:
             facts[path] = result
     return facts
+
+
+def look_at(data: bytes, name: str, room: Room) -> tuple[str, Look]:
+    """The SHA-256 of an image file, and what there is to say of it under its name; `room` is for its pixels."""
+    digest = hashlib.sha256(data).hexdigest()
+    try:
+        with room.taken(count_pixels(data)):
+            return digest, (digest, *decode(data, name, "ignore").size)
+    except ValueError as error:
+        return digest, str(error)
 
 
 def check_leaks(rows: list[Row], facts: Facts, problems: Problems, warnings: Problems) -> None:

@@ -58,7 +58,7 @@ def unpack_pictures(pictures: Pictures, folder: Path) -> dict[Picture, Unpacked]
         if error.errno != errno.ENOSPC:
             raise
         raise OSError(errno.ENOSPC, f"no room for the images in {folder.parent}; make room and run again") from error
-    return _named(written, folder)
+    return named(written, folder)
 
 
 def _write(pictures: Pictures, part: Path) -> dict[Picture, str]:
@@ -66,13 +66,14 @@ def _write(pictures: Pictures, part: Path) -> dict[Picture, str]:
     written = {}
     for picture, data in pictures():
         written[picture] = sha256(data).hexdigest()
-        path = part / _file_name(picture, written[picture])
+        path = part / file_name(picture, written[picture])
         if not path.exists():
             path.write_bytes(data)
     return written
 
 
-def _file_name(picture: Picture, digest: str) -> str:
+def file_name(picture: Picture, digest: str) -> str:
+    """What an image's file is called, by its SHA-256."""
     return digest[:32] + _suffix(picture.name)
 
 
@@ -81,7 +82,8 @@ def _suffix(name: str) -> str:
     return suffix.lower() if suffix.lower() in SUFFIXES else ""
 
 
-def _named(written: dict[Picture, str], folder: Path) -> dict[Picture, Unpacked]:
+def named(written: dict[Picture, str], folder: Path) -> dict[Picture, Unpacked]:
+    """What each image is called and its file, by its SHA-256 and those of the others."""
     contents: dict[str, set[str]] = {}
     for picture, digest in written.items():
         contents.setdefault(picture.name, set()).add(digest)
@@ -90,5 +92,5 @@ def _named(written: dict[Picture, str], folder: Path) -> dict[Picture, Unpacked]
         name = picture.name or digest[:16]
         if picture.name and len(contents[picture.name]) > 1:
             name = str(PurePosixPath(name).with_stem(f"{PurePosixPath(name).stem}-{digest[:8]}"))
-        made[picture] = Unpacked(name, (folder / _file_name(picture, digest)).absolute())
+        made[picture] = Unpacked(name, (folder / file_name(picture, digest)).absolute())
     return made

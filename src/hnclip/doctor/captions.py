@@ -1,15 +1,17 @@
 """The captions that a diagnosis is about, read and checked as the `folder` benchmark reads and checks them."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hnclip.caption_places import visible_files
 from hnclip.data.captions import Table
-from hnclip.data.captions_of import Source, columns_of, read_table_of, start_of, with_images
+from hnclip.data.captions_of import Source, columns_of, read_table_of, start_of, with_files_of, with_images
 from hnclip.data.columns import Columns
 from hnclip.data.folder_checks import Facts, check_leaks, check_rows, look_at_images
+from hnclip.data.held import Held
 from hnclip.data.pictures import SUFFIXES
 from hnclip.data.problems import Problems
 from hnclip.data.readers.places import is_place
@@ -24,7 +26,8 @@ class Captions:
     """N captions, those of one image adjacent, and what is wrong with them.
 
     named: the table names images; without, every caption counts as one of an image of its own. pictured: the images
-    were looked at, `facts` holds those that can be read. problems are faults, warnings are worth a look, told says
+    were looked at, `facts` holds those that can be read. held: those that lie within the data's own files, and are no
+    files until `bring`. problems are faults, warnings are worth a look, told says
     what was chosen where nobody did.
     """
 
@@ -33,6 +36,7 @@ class Captions:
     rows: list[Row]
     named: bool
     pictured: bool
+    held: Held | None = None
     facts: Facts = field(default_factory=dict)
     problems: Problems = field(default_factory=Problems)
     warnings: Problems = field(default_factory=Problems)
@@ -50,6 +54,11 @@ class Captions:
     def images(self) -> int:
         return len(set(self.ids_N))
 
+    def bring(self, rows: Iterable[int]) -> None:
+        """Have the images of these rows as files."""
+        if self.held:
+            self.held.bring(path for row in rows if (path := self.rows[row].path) in self.held.looks)
+
 
 def read(source: Source, unpack_to: Path, split: str | None = None) -> Captions:
     """Read and check captions; their pictures are looked at where `images` names their folder or they come with them.
@@ -66,7 +75,11 @@ def read(source: Source, unpack_to: Path, split: str | None = None) -> Captions:
         source = replace(source, split_column=SPLIT)
     columns, told = columns_of(table, source, look)
     warnings.merge(table.notes)
-    if look:
+    held = None
+    if look and table.pictures is not None and columns.image_column and not source.url_column:
+        held = Held(table.pictures, unpack_to)
+        table = with_files_of(table, columns.image_column, held.unpacked)
+    elif look:
         table = with_images(table, columns, source, unpack_to)
     rows = read_rows(table, columns, start_of(source, table), problems, look)
     check_rows(rows, problems, warnings, repeats=table.published)
@@ -76,7 +89,7 @@ def read(source: Source, unpack_to: Path, split: str | None = None) -> Captions:
     for row in rows:
         if is_placeholder(row.caption):
             warnings.add("captions that look like a placeholder", f"{row.where}: {row.caption!r} ({row.id})")
-    facts = _pictures(rows, every, source, problems, warnings) if look else {}
+    facts = _pictures(rows, every, held, source, problems, warnings) if look else {}
     if look and rows and not facts:
         told.append("no image was found: give --images the folder where the paths of the captions start")
     named = columns.image_column is not None
@@ -85,7 +98,8 @@ def read(source: Source, unpack_to: Path, split: str | None = None) -> Captions:
             "no column names the images: every caption counts as that of an image of its own, and several captions of "
             "one image as each other's negatives (--image-column)"
         )
-    return Captions(Path(source.captions), columns, adjacent(rows), named, look, facts, problems, warnings, told)
+    where = Path(source.captions)
+    return Captions(where, columns, adjacent(rows), named, look, held, facts, problems, warnings, told)
 
 
 def _has_splits(table: Table) -> bool:
@@ -103,9 +117,11 @@ def _of_split(path: str, rows: list[Row], chosen: Columns, split: str | None) ->
     return kept
 
 
-def _pictures(rows: list[Row], every: list[Row], source: Source, problems: Problems, warnings: Problems) -> Facts:
+def _pictures(
+    rows: list[Row], every: list[Row], held: Held | None, source: Source, problems: Problems, warnings: Problems
+) -> Facts:
     """Every image looked at once; files of `images` that none of `every` row names are worth a look."""
-    facts = look_at_images(rows, problems)
+    facts = look_at_images(rows, problems, held.looks if held else {})
     check_leaks(rows, facts, problems, warnings)
     if source.images is None:
         return facts

@@ -81,7 +81,7 @@ def diagnose(
 ) -> Diagnosis:
     """Everything in its order; what needs no model comes first, so that a fault of the data is found early.
 
-    `unpack_to`: a folder for images that lie within the data's own files; it must last as long as they are shown.
+    `unpack_to`: a folder for the images within the data's own files that a page shows; it must last until then.
     Faults of rows and images are kept in the diagnosis. Raises ValueError or OSError where nothing can be read at all
     or a model cannot be had.
     """
@@ -131,10 +131,11 @@ def _embedded(asked: Asked, captions: Captions, lengths: Lengths, told) -> tuple
     ids_M = [row.id for row in sampled]
     geometry, batches = measure(ids_M, text_MD)
     alike = Alike(**about, cut=cut, rows_M=rows_M, ids_M=ids_M, text_MD=text_MD, geometry=geometry, batches=batches)
-    return alike, _start(asked, encoder, sampled, readable, None if asked.text_model else text_MD, told)
+    own_MD = None if asked.text_model else text_MD
+    return alike, _start(asked, encoder, captions.held, sampled, readable, own_MD, told)
 
 
-def _start(asked: Asked, encoder, sampled: list, readable: list[int], text_MD, told) -> Start | None:
+def _start(asked: Asked, encoder, held, sampled: list, readable: list[int], text_MD, told) -> Start | None:
     """Simulated batches of the sample's readable images; `text_MD` are the model's captions, None if not made."""
     if len({sampled[place].id for place in readable}) < LEAST:
         return None
@@ -148,7 +149,7 @@ def _start(asked: Asked, encoder, sampled: list, readable: list[int], text_MD, t
     else:
         text_CD = text_MD[places]
     path_of = {row.id: row.path for row in rows}
-    image_ID = towers.clip_images(encoder, list(path_of.values()), told)
+    image_ID = towers.clip_images(encoder, list(path_of.values()), held, told)
     ids_C = numpy.array([row.id for row in rows])
     number = {name: nth for nth, name in enumerate(path_of)}
     image_CD = image_ID[[number[row.id] for row in rows]]

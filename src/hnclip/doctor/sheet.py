@@ -18,6 +18,7 @@ def write_page(path: Path, found: Diagnosis) -> None:
 
 def made(found: Diagnosis) -> str:
     """The page's HTML."""
+    found.captions.bring(side_by_side.shown(found))
     parts = [
         _about(found),
         *(f'<div class="loud">{prose(words)}</div>' for words in loud(found)),

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy
 
+from hnclip.data.bounded import grouped
+from hnclip.data.held import Held
 from hnclip.data.tokens import tokenize
 from hnclip.encode import device
 from hnclip.encoder import Encoder
@@ -15,6 +17,7 @@ from hnclip.text_encoder import TextEncoder, encoder_folder
 
 Told = Callable[[str, int, int], None]  # what is done, how much of it, of how much
 BLOCK = 512
+HELD = 64  # images of the data's own files that are in memory at once
 WHOLE = 2**20  # a context that no caption fills
 
 
@@ -32,10 +35,19 @@ def clip_texts(encoder: Encoder, captions: Sequence[str], told: Told) -> numpy.n
     return numpy.concatenate([encoder.texts(block) for block in blocks])
 
 
-def clip_images(encoder: Encoder, paths: Sequence[Path], told: Told) -> numpy.ndarray:
-    """Unit embeddings of image files that can be read, [I, D]."""
-    blocks = _blocks(paths, f"embedding images ({encoder.name})", told)
-    return numpy.concatenate([encoder.files(block) for block in blocks])
+def clip_images(encoder: Encoder, paths: Sequence[Path], held: Held | None, told: Told) -> numpy.ndarray:
+    """Unit embeddings of images that can be read, [I, D]: of files, or of those that `held` reads in the data's own."""
+    what = f"embedding images ({encoder.name})"
+    if held is None:
+        return numpy.concatenate([encoder.files(block) for block in _blocks(paths, what, told)])
+    place = {path: number for number, path in enumerate(paths)}
+    image_ID, done = numpy.zeros((len(paths), encoder.width), numpy.float32), 0
+    for group in grouped(held.read(paths), HELD):
+        told(what, done, len(paths))
+        image_ID[[place[path] for path, _ in group]] = encoder.images((path.name, data) for path, data in group)
+        done += len(group)
+    told(what, done, len(paths))
+    return image_ID
 
 
 def sentence_texts(name: str, captions: Sequence[str], told: Told) -> tuple[numpy.ndarray, float]:
