@@ -58,6 +58,7 @@ def computed(tmp_path_factory):
         )
         assert ran.returncode == 0, ran.stderr[-4000:]
         found[world] = torch.load(out, weights_only=True)
+        out.unlink()  # over 1 GB each
     return found
 
 
