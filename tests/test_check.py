@@ -172,6 +172,24 @@ def test_keys_that_stand_twice_are_named_by_file_place_and_line(tmp_path):
     ]
 
 
+def test_every_file_that_is_no_config_is_named(tmp_path):
+    contents = {
+        "open": b"a: [\n",
+        "tab": b"a:\n\t- b",
+        "bytes": b"a: \xff",
+        "list": b"- a\n",
+        "fine": b"",
+        "text": b"a",
+    }
+    for name, content in contents.items():
+        (tmp_path / f"{name}.yaml").write_bytes(content)
+    with pytest.raises(ValueError) as caught:
+        check_keys(tmp_path / f"{name}.yaml" for name in contents)
+    lines = str(caught.value).splitlines()[1:]
+    wrong = [name for name in contents if name != "fine"]
+    assert [line.split(":")[0] for line in lines] == [f"  {tmp_path / name}.yaml" for name in wrong]
+
+
 def test_weights_that_are_not_there_are_named_where_the_study_uses_them(config, tmp_path):
     entry = {key: config["backbones"]["tiny"][key] for key in ("context", "tokenizer", "transform")}
     config["backbones"] |= {

@@ -12,13 +12,25 @@ TOKENIZERS = "clip, open_clip:MODEL, hf:NAME or hf:FOLDER, package:NAME"
 
 
 def check_keys(paths: Iterable[str | Path]) -> None:
-    """Refuse files in which a key stands twice: YAML keeps the last value and says nothing. ValueError names all."""
+    """Refuse files in which a key stands twice: YAML keeps the last value and says nothing. ValueError names all.
+
+    So are files that are no YAML, or hold something else than keys with their values.
+    """
     import yaml
 
-    problems = []
+    problems, unread = [], []
     for path in paths:
         with open(path, "rb") as file:
-            problems += [f"{path}, {text}" for text in _repeated(yaml.compose(file, yaml_loader()), ())]
+            try:
+                node = yaml.compose(file, yaml_loader())
+            except (yaml.YAMLError, UnicodeDecodeError) as error:
+                unread.append(f"{path}: {' '.join(str(error).split())}")
+                continue
+        if node is not None and not isinstance(node, yaml.MappingNode):
+            unread.append(f"{path}: it does not hold keys with their values, such as `study: mine`")
+        problems += [f"{path}, {text}" for text in _repeated(node, ())]
+    if unread:
+        raise ValueError("\n  ".join(["a config cannot be read as YAML:", *unread]))
     if problems:
         raise ValueError("\n  ".join(["a key stands twice where only the last one would count:", *problems]))
 

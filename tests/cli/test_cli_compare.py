@@ -139,6 +139,9 @@ def test_what_cannot_be_compared_is_said(tmp_path):
     other = made(tmp_path, "hn", 1, 0.5, target="else/test")
     assert "share no test split" in str(told(first, other).exception)
     assert "one method" in str(told(first).exception)
+    for name in ("junk.parquet", "junk.txt"):
+        (tmp_path / name).write_text("junk")
+        assert f"{name} is no Parquet file" in str(told(first, str(tmp_path / name)).exception)
     assert "same seed" in str(told(first, first).exception)
     assert "neither the folder" in str(told(first, str(tmp_path / "no")).exception)
     several = [made(tmp_path, "infonce", 2, 0.5), made(tmp_path, "hn", 3, 0.5)]

@@ -109,6 +109,13 @@ def test_lists_split_and_leave_out_with_a_warning(data, capsys):
     assert "warning: images in no split list, left out: 2" in capsys.readouterr().out
 
 
+def test_a_name_that_no_file_can_have_is_named(data):
+    rows = plain_rows()
+    rows[1]["image"] = "1\0.png"
+    message = refused(data, table(data, rows), **HASH)
+    assert r"'1\x00.png' has a character that no file name can have" in message
+
+
 def test_every_list_that_cannot_be_read_is_named(data):
     (data / "train.txt").write_text("0.png\n1.png")
     (data / "validation.txt").write_bytes(b"\xff\xfe2")

@@ -157,6 +157,16 @@ def test_images_are_taken_out(photos):
         remove(index, [photos])
 
 
+@pytest.mark.parametrize("written", ["[]", '{"format": "hnclip-index-1"}', '{"format": "hnclip-index-1", "files": {}}'])
+def test_a_damaged_record_is_told(photos, written):
+    index = photos.with_name("photos.index")
+    build(Stub(), photos)
+    (index / "index.json").write_text(written)
+    for command in (lambda: open_index(index), lambda: build(Stub(), photos), lambda: remove(index, [photos])):
+        with pytest.raises(ValueError, match=r"index\.json is damaged .*make it again"):
+            command()
+
+
 def test_places_that_cannot_be_indexed(photos, tmp_path):
     (tmp_path / "none").mkdir()
     with pytest.raises(FileNotFoundError, match="nowhere"):

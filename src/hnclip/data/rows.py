@@ -58,6 +58,9 @@ def _image(
         problems.add(NO_IMAGE, f"{where}: {getattr(value, 'reason', 'it was not unpacked')}")
         return None, None
     image = _text(row, column, where, problems)
+    if image and "\0" in image:
+        problems.add(NO_IMAGE, f"{where}: {image!r} has a character that no file name can have")
+        return None, None
     return image, None if image is None else _find(start, image)
 
 

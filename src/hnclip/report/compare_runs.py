@@ -65,9 +65,9 @@ def read_run(path: str) -> Run:
     """
     place = Path(path)
     if place.is_file():
-        said = parquet.read_schema(place).metadata or {} if place.suffix == ".parquet" else {}
-        name = said.get(b"model", place.name.encode()).decode()
-        return Run(path, path, (name,), None, read_ranks(place))
+        ranks = read_ranks(place)
+        name = (parquet.read_schema(place).metadata or {}).get(b"model", place.name.encode()).decode()
+        return Run(path, path, (name,), None, ranks)
     if not (place / "run.json").is_file():
         raise FileNotFoundError(f"{path} is neither the folder of a finished run nor a file of ranks (.parquet)")
     record = store.read_json(place / "run.json")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas
-from pyarrow import parquet
+from pyarrow import ArrowInvalid, parquet
 
 from hnclip.report.load import COSINE, SCORING, ReportOptions
 from hnclip.report.statistics import count_hits, interval
@@ -32,7 +32,10 @@ class Recall:
 
 def read_ranks(path: Path) -> pandas.DataFrame:
     """The ranks by cosine in a file that a training or an evaluation wrote. Raises ValueError for another file."""
-    found = pandas.read_parquet(path)
+    try:
+        found = pandas.read_parquet(path)
+    except ArrowInvalid as error:
+        raise ValueError(f"{path} is no Parquet file ({' '.join(str(error).split())})") from error
     lacking = {"target", "direction", "query", "family", "rank", "gallery"} - set(found.columns)
     if lacking and len(found):
         raise ValueError(f"{path} holds no ranks: it lacks the columns {', '.join(sorted(lacking))}")

@@ -13,6 +13,7 @@ from hnclip.store import read_json, remove_unfinished, write_json
 
 RECORD, FORMAT = "index.json", "hnclip-index-1"
 UNFINISHED = "unfinished"
+KEYS = ("model", "images", "asked", "kind", "effort", "recall", "update", "next_id", "files")  # of every record
 AGAIN = "delete the index and make it again"
 READ = 2**22  # bytes of a file in memory at once
 PREFIXES = ("vectors-", "files-", "faiss-")
@@ -30,11 +31,15 @@ def read_record(folder: Path) -> dict[str, Any]:
             raise FileNotFoundError(f"{folder} is not finished: run its `hnclip index` again, it goes on")
         raise FileNotFoundError(f"{folder} is no index (it has no {RECORD}): make one by `hnclip index MODEL IMAGES`")
     record = read_json(folder / RECORD)
+    if not isinstance(record, dict):
+        raise ValueError(f"{folder / RECORD} is damaged (it is no record); {AGAIN}")
     if record.get("format") != FORMAT:
         raise ValueError(
             f"{folder / RECORD}: format {record.get('format')!r} is not known, {FORMAT!r} is: index again with --to "
             "another folder"
         )
+    if lacking := [key for key in KEYS if key not in record]:
+        raise ValueError(f"{folder / RECORD} is damaged (it lacks {', '.join(lacking)}); {AGAIN}")
     return record
 
 
