@@ -8,6 +8,7 @@ import yaml
 
 from hnclip.model_spec import backbone_entry, whole_paths
 from hnclip.new_study import write
+from hnclip.report.compare_runs import read_run
 from hnclip.store import write_json
 
 CELL = "joined/own/adapter/hn/f100/s42"
@@ -19,6 +20,16 @@ def put_run(home, backbone: dict, kind: str):
     head = json.dumps({"__metadata__": {"format": kind}}).encode()
     (run / "weights.safetensors").write_bytes(len(head).to_bytes(8, "little") + head)
     return run
+
+
+@pytest.mark.parametrize("record", [[], {}, {"config": {}}, {"config": None}])
+def test_a_run_whose_record_is_none_of_ours_is_refused(tmp_path, record):
+    run = put_run(tmp_path, {}, "hnclip-backbone-1")
+    write_json(run / "run.json", record)
+    with pytest.raises(ValueError, match=r"s42 is no run of hnclip, or is damaged: its run\.json lacks"):
+        backbone_entry(str(run))
+    with pytest.raises(ValueError, match=r"s42 is no run of hnclip, or is damaged: its run\.json lacks"):
+        read_run(str(run))
 
 
 def test_a_runs_files_are_found_from_its_studys_folder(tmp_path):

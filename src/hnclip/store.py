@@ -79,6 +79,19 @@ def sha256_of(path: Path | str) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
+def run_record(folder: Path, *needed: str) -> dict[str, Any]:
+    """A run's record, whose config has the keys that are needed. ValueError for one that no training of ours wrote."""
+    record = read_json(Path(folder) / "run.json")
+    config = record.get("config") if isinstance(record, dict) else None
+    lacking = [key for key in needed if key not in config] if isinstance(config, dict) else ["config"]
+    if lacking:
+        raise ValueError(
+            f"{folder} is no run of hnclip, or is damaged: its run.json lacks {', '.join(lacking)}; name the folder of "
+            "a run, or train it again"
+        )
+    return record
+
+
 def write_rows(path: Path, rows: Any, metadata: dict[str, str] | None = None) -> None:
     """Write rows (a list of dicts, a DataFrame or an Arrow table) as one Parquet file.
 
