@@ -2,8 +2,10 @@
 
 from hashlib import sha256
 
+import pyarrow
 import pytest
 from formats import ONE_CAPTION, OPTIONS, WRITERS, mine
+from pyarrow import parquet
 
 from hnclip.data.captions_of import Source, read_data
 from hnclip.data.manifest import read_manifest
@@ -52,6 +54,13 @@ def test_every_fault_has_the_same_message_in_every_format(tmp_path, writer):
     assert len([line for line in lines if not line.startswith(" ")]) == 2, lines
     assert any("cannot be read as an image" in line for line in lines)
     assert {row.id for row in found.rows if row.path in found.facts} == {"0.png", "2.png", "5.png"}
+
+
+def test_columns_of_one_name_are_refused(tmp_path):
+    table = pyarrow.table([["0.png"], ["a b"], ["x"], ["y"], ["z"]], names=["image", "caption", "caption", "b", "b"])
+    parquet.write_table(table, tmp_path / "mine.parquet")
+    with pytest.raises(ValueError, match=r"mine.parquet: several columns have the same name .*: 'b', 'caption'"):
+        read_data(Source(str(tmp_path / "mine.parquet")), tmp_path / "unpacked")
 
 
 @EVERY

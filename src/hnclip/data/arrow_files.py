@@ -18,8 +18,12 @@ def read_arrow(path: Path) -> tuple[list[str], list[dict[str, Any]], Pictures | 
 
     An image column, a struct of `bytes` and `path` as Hugging Face's datasets have or a column of bytes, has a
     `Picture` in each row; a path where only a path is known; `Absent` where there is neither. Embeddings are not read.
+    Raises ValueError where two columns have one name.
     """
     schema = read_schema(path)
+    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{path}: several columns have the same name (rename them): {', '.join(map(repr, twice))}")
     images = [field.name for field in schema if is_image(field.type)]
     rows: list[dict[str, Any]] = []
     held: dict[str, list[Picture | None]] = {name: [] for name in images}
