@@ -146,6 +146,7 @@ SMALLER |= {
     "hnclip init quick --embeddings embeddings.parquet": "hnclip init quick --embeddings embeddings.parquet --seeds 42",
     "hnclip run quick": "hnclip run quick small.yaml",
     "hnclip run quick tuned.yaml": "hnclip run quick tuned.yaml small.yaml --dry-run",
+    "hnclip train my_study --loss hn --seed 42": "hnclip train my_study --loss hn --seed 42 --overlay small.yaml",
 }
 
 # A run's index in place of a reader's own; what is not in the small world is looked for under another name.
@@ -165,6 +166,7 @@ FIRST = {
     "hnclip run quick": "hnclip init quick --embeddings embeddings.parquet",
     "hnclip plan quick": "hnclip run quick",
     "hnclip compare quick": "hnclip run quick",
+    "hnclip train my_study": "hnclip init my_study --captions captions.csv --images photos",
     "hnclip run my_study": "hnclip init my_study --captions captions.csv --images photos",
     f"hnclip compare {RUNS}": "hnclip run my_study",
     f"hnclip index {RUNS}": "hnclip run my_study",

@@ -123,6 +123,33 @@ def test_what_is_named_is_there():
                 assert source_of(line).is_file(), f"{page.name}: {line}"
 
 
+def long_options(text: str) -> set[str]:
+    return set(re.findall(r"`(--[a-z][a-z-]*)`", text))
+
+
+def told_options() -> dict[str, set[str]]:
+    """Each command's options by `commands.md`: of the sections that its heading names, and of rows with its name."""
+    parts = re.split(r"^## ", read(ROOT / "docs" / "commands.md"), flags=re.MULTILINE)[1:]
+    told: dict[str, set[str]] = {name: {"--json", "--help"} for name in NAMES}
+    for part in parts:
+        heading, _, text = part.partition("\n")
+        owners = [name for name in heading.split(", ") if name in NAMES]
+        for row in re.findall(r"^\| .*$", text, re.MULTILINE) if len(owners) != 1 else ():
+            first, second, *_ = (cell.strip() for cell in row.strip("|").split("|"))
+            names = [name for name in re.findall(r"`(\w+)`", f"{first} {second}") if name in NAMES]
+            for name in names:
+                told[name] |= long_options(f"{first} {second}")
+        for name in owners if len(owners) == 1 else ():
+            told[name] |= long_options(text)
+    return told
+
+
+def test_the_page_of_the_commands_has_every_option_of_each_and_no_other():
+    told = told_options()
+    known = {name: {word for word in options_of(name) if word.startswith("--")} | {"--help"} for name in NAMES}
+    assert {name: sorted(told[name] ^ known[name]) for name in NAMES if told[name] != known[name]} == {}
+
+
 def test_a_shell_block_has_nothing_but_commands():
     """Output has a fence of its own, `text`; so a command whose program is not known here does not pass unseen."""
     wrong = []

@@ -183,6 +183,6 @@ def _check_and_write(wanted: Any, folder: Path, as_json: bool) -> None:
         )
     if wanted.model == "tiny":
         say(TOY)
-    typer.echo(f"Wrote {folder / path.name}: {cells} trainings. Next:")
+    typer.echo(f"Wrote {folder / path.name}: {cells} training{'s' * (cells != 1)}. Next:")
     typer.echo(f"  {run}")
     typer.echo(f"  {run} --dry-run        # only says what that would do")
