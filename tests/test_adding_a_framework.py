@@ -47,3 +47,12 @@ def test_the_document_names_every_field():
     named = set(re.findall(r"`(\w+)`", TEXT))
     assert {*ALWAYS, *(field for fields in FIELDS.values() for field in fields)} <= named
     assert all(f"`{name}: " in TEXT for name in FIELDS)
+
+
+def test_the_table_has_every_field_beside_the_input_that_brings_it():
+    told, name = {}, ""
+    for row in re.findall(r"^\|(.*?)\|( `.*?)\|", TEXT, re.MULTILINE):
+        name = row[0].strip() or name
+        told.setdefault(re.sub(r"[`:].*", "", name.strip("`")), []).extend(re.findall(r"`(\w+)`", row[1]))
+    wanted = {name: sorted(fields) for name, fields in {"always": ALWAYS, **FIELDS}.items()}
+    assert {name: sorted(fields) for name, fields in told.items()} == wanted

@@ -12,7 +12,7 @@ from world import make_cell
 
 from hnclip import train
 from hnclip.check import check
-from hnclip.losses import boosts, entry, objective
+from hnclip.losses import boosts, entry, factored, left_out, objective
 from hnclip.losses.contrastive import info_nce
 
 ROOT = Path(__file__).parents[1]
@@ -86,5 +86,8 @@ def test_the_document_names_the_places():
         assert (ROOT / path).exists(), path
     for name in ("BOOSTS", "BASES"):
         assert f"`{name}`" in TEXT and hasattr(objective, name)
-    for name in ("STRENGTH", "BASE_KEYS", "TILED_BOOSTS"):
+    for name in ("STRENGTH", "BASE_KEYS", "SCALED", "TILED_BOOSTS"):
         assert f"`{name}`" in TEXT and hasattr(entry, name)
+    for name in ("LEFT_OUT", "left_out", "not_negative"):
+        assert f"`{name}`" in TEXT and hasattr(left_out, name)
+    assert "`FACTORED`" in TEXT and factored.FACTORED.keys() == set(entry.TILED_BOOSTS)
