@@ -35,6 +35,8 @@ def test_a_dry_run_plans_the_study_without_data_or_gpu(tmp_path, overlay):
     assert done.returncode == 0, done.stdout + done.stderr
     counts = {words[0]: words[1] for line in done.stdout.splitlines() if len(words := line.split()) == 2}
     assert int(counts["train"]) == len(cells.trained(read(paths, ROOT / "config.yaml")))
+    if not overlay:
+        assert f" {counts['total']} jobs" in (ROOT / "docs" / "paper_study.md").read_text(encoding="utf-8")
 
 
 class Quiet(SimpleHTTPRequestHandler):

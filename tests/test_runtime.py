@@ -4,7 +4,9 @@ import pytest
 import yaml
 from dag_world import ROOT
 
+from hnclip import cell as cells
 from hnclip.cell import Cell
+from hnclip.plan.memory import megabytes
 from hnclip.plan.runtime import LEAST, UNKNOWN, Minutes
 
 PAPER = "workflow/studies/paper.yaml"
@@ -20,6 +22,13 @@ def config(monkeypatch, tmp_path) -> dict:
     monkeypatch.chdir(tmp_path)
     base, overlay = (yaml.safe_load((ROOT / name).read_text()) for name in ("config.yaml", PAPER))
     return merge(base, overlay)
+
+
+def test_the_page_tells_what_the_cells_of_the_study_ask_for(config):
+    minutes = Minutes(config)
+    asked = [minutes.training(cell) for cell in cells.trained(config)]
+    told = f"{megabytes(config['backbones']['longclip-l']) / 1000:.1f} GB, and {min(asked)} to {max(asked)} minutes"
+    assert told in (ROOT / "docs" / "slurm.md").read_text(encoding="utf-8")
 
 
 def test_a_share_of_the_data_takes_less(config):
