@@ -16,6 +16,6 @@ rule starter:
         mem_mb=growing(3000),
         runtime=growing(120),
     message:
-        "Pre-training the embedded backbone on short captions of drawn scenes (about a quarter of an hour)"
+        "Pre-training the embedded backbone on short captions of drawn scenes (about ten minutes on a free core)"
     shell:
         "python -m hnclip.starter {output.weights:q} > {log:q} 2>&1"
