@@ -274,6 +274,23 @@ def test_the_way_out_that_the_docs_name_for_replaced_images_prepares_and_trains(
 
 
 @pytest.mark.slow
+def test_tables_of_splits_that_were_deleted_are_made_anew_and_train_where_they_differ(own):
+    """What a person does who has replaced images and calls `hnclip run`."""
+    docs = (ROOT / "docs" / "your_data.md").read_text(encoding="utf-8")
+    assert "`results/data/NAME/*.parquet`" in docs and "`hnclip run --data`" in docs
+    manifests = [f"results/data/own/{split}.parquet" for split in ("train", "validation", "test")]
+    for path in (own.folder / "results/data/own").glob("*.parquet"):
+        path.unlink()
+    assert own.jobs(OWN, *manifests) == {"Preparing benchmark own"}
+    own.snakemake(OWN, *manifests)
+    assert own.jobs(OWN) == set()  # the stub writes the same
+    (own.folder / manifests[0]).write_bytes(b"other images")
+    jobs = own.jobs(OWN)
+    assert any(job.startswith("Training ") for job in jobs) and "Preparing benchmark own" not in jobs
+    (own.folder / manifests[0]).write_bytes(b"")
+
+
+@pytest.mark.slow
 def test_the_way_out_that_the_docs_name_for_a_hard_stop_unlocks(own):
     assert "snakemake --unlock`" in (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
     locks = own.folder / ".snakemake" / "locks"
