@@ -1,6 +1,9 @@
 """What a run is said to be made with."""
 
+import ast
 import hashlib
+import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,9 @@ from hnclip import record, train
 from hnclip.checkpoint import Progress
 from hnclip.models.openclip import open_clip
 from hnclip.store import read_json
+
+SOURCE = Path(record.__file__).parent
+FILES_ALONE = {"safetensors", "huggingface_hub", "tokenizers", "onnxruntime"}  # read, fetched or exported by them
 
 
 def sha256(path: Path) -> str:
@@ -26,6 +32,18 @@ def test_the_files_of_a_tokenizer_are_among_those_that_were_read(tmp_path):
     config["backbone"]["tokenizer"] = f"hf:{tmp_path / 'words'}"
     vocabulary = tmp_path / "words/vocab.txt"
     assert record.origin(config)["files"] == before["files"] | {str(vocabulary): sha256(vocabulary)}
+
+
+def test_the_versions_are_told_of_all_packages_that_compute_in_towers_and_losses(tmp_path):
+    imported = set()
+    for path in [path for part in ("models", "losses", "frameworks") for path in (SOURCE / part).glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            imported |= {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"hnclip"}
+    packages = {packages_distributions()[name][0] for name in imported}
+    told = record.origin(read_json(make_cell(tmp_path, pairs=5)[0]))["versions"]
+    assert {"timm", "transformers"} <= packages - FILES_ALONE <= told.keys()
 
 
 @pytest.fixture

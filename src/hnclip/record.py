@@ -25,7 +25,10 @@ from hnclip.processes import most, world
 from hnclip.store import read_json, sha256_of
 from hnclip.tower_files import published, tower_files
 
-PACKAGES = ("torch", "open_clip_torch", "lightning-fabric", "peft", "numpy", "pandas", "pillow")
+PACKAGES = (
+    *("torch", "open_clip_torch", "timm", "transformers", "peft", "lightning-fabric"),
+    *("numpy", "pandas", "pillow"),
+)
 
 
 def origin(config: dict[str, Any]) -> dict[str, Any]:
