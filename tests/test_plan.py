@@ -13,6 +13,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from hnclip import cell as cells
 from hnclip import frameworks
+from hnclip.data.manifest import read_manifest
+from hnclip.data.prepare import scenes
+from hnclip.data.tokens import tokenize
 from hnclip.frameworks.base import Step
 from hnclip.losses.objective import LossEntry, contrastive
 from hnclip.models.cached import CachedTowers
@@ -270,3 +273,14 @@ def test_a_study_on_embeddings_that_the_user_has_is_planned():
     made = plan({**config, **overlay}, device("A10"))
     assert len(made["cells"]) == 6 and made["disk"]["pixels"] == 0 and made["disk"]["embeddings"] > 1e6
     assert 0 < made["total_gpu_hours"] < 0.01
+
+
+@pytest.mark.parametrize("objects", [(3, 4), (6, 9)])
+def test_captions_of_drawn_scenes_are_taken_to_be_as_long_as_they_are(tmp_path, monkeypatch, objects):
+    options = {"seed": 5, "pairs": {"train": 64}, "objects": list(objects), "pixels": 32}
+    config = {"benchmarks": {"drawn": {"kind": "scenes", "options": options, "train": "train", "test": ["train"]}}}
+    monkeypatch.chdir(tmp_path)
+    planned = split_size(config, "drawn", "train")
+    scenes.prepare(options, tmp_path)
+    captions = list(read_manifest(tmp_path / "train.parquet")["caption"])
+    assert planned.tokens == pytest.approx(tokenize(captions, "clip", 248).lengths().mean(), rel=0.1)

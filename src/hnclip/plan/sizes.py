@@ -11,8 +11,9 @@ from hnclip.cell import Config
 from hnclip.data import sources
 
 # Tokens of a caption, start and end included; paragraphs of Visual Genome have 68 words on average.
-TOKENS = {"docci": 142, "dci": 152, "long_dci": 152, "urban1k": 131, "vg_paragraphs": 80, "scenes": 70, "stamps": 50}
+TOKENS = {"docci": 142, "dci": 152, "long_dci": 152, "urban1k": 131, "vg_paragraphs": 80, "stamps": 50, "stamp": 8}
 UNKNOWN = 140
+SCENE, OBJECT = 10, 17  # of a drawn scene, and of each object in it
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def split_size(config: Config, benchmark: str, split: str) -> Split:
     """
     entry = config["benchmarks"][benchmark]
     kind, options = entry["kind"], entry["options"]
-    tokens = float(TOKENS.get(kind, UNKNOWN))
+    tokens = _scene_tokens(options) if kind == "scenes" else float(TOKENS.get(kind, UNKNOWN))
     manifest = Path(split_files.manifest_path(benchmark, split))
     if manifest.is_file():
         pairs, counted = _counted(manifest, manifest.stat().st_mtime_ns)
@@ -46,6 +47,12 @@ def split_size(config: Config, benchmark: str, split: str) -> Split:
         f"benchmark {benchmark!r}: nothing tells how many pairs {split!r} has before it is prepared; run "
         f"`hnclip run STUDY --data` first, or `snakemake --until prepare_{benchmark}`"
     )
+
+
+def _scene_tokens(options: dict[str, Any]) -> float:
+    """Tokens of a drawn scene's caption, by its number of objects."""
+    fewest, most = options.get("objects", import_module("hnclip.data.prepare.scenes").Options.objects)
+    return SCENE + OBJECT * (fewest + most) / 2
 
 
 def _published(kind: str, options: dict[str, Any]) -> dict[str, int]:
