@@ -6,7 +6,7 @@ from torch import nn
 def recompute_blocks(clip: nn.Module) -> None:
     """Let each block of both towers keep nothing but what goes into it; gradients are the same to the bit.
 
-    A step takes about a third more time. It holds a block's activations at a time, and of each block its input.
+    A step takes a quarter to a half more time. It holds a block's activations at a time, and of each block its input.
     Whatever stands inside a block, such as split attention or adapters, is computed anew with it. Raises ValueError
     where a tower is not made of open_clip's own blocks.
     """
