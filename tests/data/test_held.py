@@ -4,7 +4,8 @@ from hashlib import sha256
 
 import numpy
 import pytest
-from formats import mine, parquet_with_images, webdataset_braces, webdataset_one
+from formats import arrow_table, mine, parquet_with_images, put_images, webdataset_braces, webdataset_one
+from pyarrow import parquet
 
 from hnclip.data.captions_of import Source, read_data
 from hnclip.data.folder_checks import NO_IMAGE
@@ -43,6 +44,30 @@ def test_embeddings_are_those_of_the_unpacked_files(tmp_path, writer):
     image_ID = clip_images(encoder, list(paths.values()), found.held, lambda *_: None)
     expected_ID = clip_images(encoder, [unpacked[name] for name in paths], None, lambda *_: None)
     assert numpy.abs(image_ID - expected_ID).max() < 1e-6 and not (tmp_path / "few").exists()
+
+
+def test_images_of_the_same_bytes_have_the_same_embedding(tmp_path):
+    data = mine()
+    data.images["4.png"] = data.images["1.png"]
+    found = read(sources(tmp_path, webdataset_one, data), tmp_path / "few")
+    paths = list({row.id: row.path for row in found.rows}.values())
+    assert len(paths) == 6 and paths[1] == paths[4]
+    image_ID = clip_images(Encoder("tiny"), paths, found.held, lambda *_: None)
+    assert numpy.abs(numpy.linalg.norm(image_ID, axis=1) - 1).max() < 1e-6
+    assert (image_ID[1] == image_ID[4]).all() and not numpy.allclose(image_ID[1], image_ID[0], atol=1e-3)
+
+
+def test_images_beside_a_table_that_holds_others_are_read_from_their_files(tmp_path):
+    data = mine()
+    table = arrow_table(data).append_column("photo", [list(data.images)])
+    parquet.write_table(table, tmp_path / "one.parquet")
+    put_images(tmp_path / "photos", data)
+    source = Source(captions=str(tmp_path / "one.parquet"), images=str(tmp_path / "photos"), image_column="photo")
+    found = read(source, tmp_path / "few")
+    paths = list({row.id: row.path for row in found.rows}.values())
+    assert paths == [tmp_path / "photos" / name for name in data.images]
+    image_ID = clip_images(Encoder("tiny"), paths, found.held, lambda *_: None)
+    assert (image_ID == Encoder("tiny").files(paths)).all()
 
 
 def test_an_image_that_cannot_be_read_is_named_as_the_data_names_it(tmp_path):

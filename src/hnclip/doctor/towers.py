@@ -36,18 +36,26 @@ def clip_texts(encoder: Encoder, captions: Sequence[str], told: Told) -> numpy.n
 
 
 def clip_images(encoder: Encoder, paths: Sequence[Path], held: Held | None, told: Told) -> numpy.ndarray:
-    """Unit embeddings of images that can be read, [I, D]: of files, or of those that `held` reads in the data's own."""
-    what = f"embedding images ({encoder.name})"
-    if held is None:
-        return numpy.concatenate([encoder.files(block) for block in _blocks(paths, what, told)])
-    place = {path: number for number, path in enumerate(paths)}
-    image_ID, done = numpy.zeros((len(paths), encoder.width), numpy.float32), 0
-    for group in grouped(held.read(paths), HELD):
-        told(what, done, len(paths))
-        image_ID[[place[path] for path, _ in group]] = encoder.images((path.name, data) for path, data in group)
+    """Unit embeddings of images that can be read, [I, D]: of files, or of those that `held` reads in the data's own.
+
+    A path that comes twice, as images of the same bytes in one data set have it, is embedded once.
+    """
+    place = {path: number for number, path in enumerate(dict.fromkeys(paths))}
+    found_ID, done = numpy.empty((len(place), encoder.width), numpy.float32), 0
+    for group, image_ID in _images(encoder, list(place), held):
+        found_ID[[place[path] for path in group]] = image_ID
         done += len(group)
-    told(what, done, len(paths))
-    return image_ID
+        told(f"embedding images ({encoder.name})", done, len(place))
+    return found_ID[[place[path] for path in paths]]
+
+
+def _images(encoder: Encoder, paths: list[Path], held: Held | None) -> Iterator[tuple[list[Path], numpy.ndarray]]:
+    """Some of these different paths at a time with their embeddings, first those that are files."""
+    inside = {path for path in paths if held and path in held.looks}
+    for group in grouped((path for path in paths if path not in inside), BLOCK):
+        yield group, encoder.files(group)
+    for read in grouped(held.read(inside) if held else (), HELD):
+        yield [path for path, _ in read], encoder.images((path.name, data) for path, data in read)
 
 
 def sentence_texts(name: str, captions: Sequence[str], told: Told) -> tuple[numpy.ndarray, float]:
