@@ -58,6 +58,12 @@ TOLD = {
         "class Mine(Lora):\n    Options = Options\n",
         {"most": 33},
     ),
+    "named from its own place": (
+        "from . import dora\nfrom .lora import Lora as Low\n"
+        "@dataclass(frozen=True)\nclass Options(dora.Dora.Options):\n    most: int = 1\n"
+        "class Mine(Low):\n    Options = Options\n",
+        {"most": "much", "rank": 0},
+    ),
     "none": ("class Mine(Framework):\n    pass\n", {"rank": 1}),
 }
 # Bodies of which only an import tells whether {"share": 0.5} is allowed.
@@ -83,6 +89,11 @@ UNTOLD = {
     ),
     "a condition of torch's": (
         "if torch.float32 == torch.get_default_dtype():\n    LEAST = 1\nelse:\n    LEAST = 0\n"
+        "@dataclass(frozen=True)\nclass Options:\n    share: float = 2.0\n"
+        "    def __post_init__(self):\n        if self.share < LEAST:\n            raise ValueError('below')\n"
+    ),
+    "a name that torch has": (
+        "LEAST = {'float32': 1}[str(torch.get_default_dtype()).removeprefix('torch.')]\n"
         "@dataclass(frozen=True)\nclass Options:\n    share: float = 2.0\n"
         "    def __post_init__(self):\n        if self.share < LEAST:\n            raise ValueError('below')\n"
     ),

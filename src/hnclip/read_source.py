@@ -8,7 +8,7 @@ import builtins
 import sys
 from abc import ABCMeta
 from functools import cache
-from importlib.util import find_spec
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -64,9 +64,10 @@ def _run(module: str, path: str) -> ModuleType:
 
 def _import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
     """What an import statement gets: the standard library as it is, hnclip as it is read, else a stand-in."""
+    name = resolve_name("." * level + name, globals["__name__"].rpartition(".")[0])
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
-        return builtins.__import__(name, globals, locals, fromlist, level)
+        return builtins.__import__(name, globals, locals, fromlist)
     wanted = top == __package__ and fromlist and globals["__name__"].startswith(FRAMEWORKS)
     found = _read_or_unknown(name) if wanted else Unknown
     if found is not Unknown:
