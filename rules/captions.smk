@@ -26,7 +26,7 @@ rule embed_captions:
     input:
         encoder="results/captions/{encoder}/config.json",
         captions=lambda wildcards: study_data.captions_path(config, wildcards.captions),
-        files=lambda wildcards: study_data.encoder_inputs(config, wildcards.encoder),
+        files=encoder_inputs,
     output:
         "results/captions/{encoder}/{captions}.parquet",
     log:

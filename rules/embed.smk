@@ -4,6 +4,7 @@
 # Where jobs run elsewhere, there is often no network: published weights are fetched by the machine that runs Snakemake.
 localrules:
     configure_backbone,
+    configure_package,
     fetch_weights,
     configure_embedded,
 
@@ -19,6 +20,23 @@ rule configure_backbone:
         record=backbone_record,
     message:
         "Config of backbone {wildcards.backbone}"
+    shell:
+        "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
+
+
+rule configure_package:
+    output:
+        "results/packages/{package}.json",
+    log:
+        "logs/configure_package/{package}.log",
+    wildcard_constraints:
+        package=NAME,
+    conda:
+        "../envs/prepare.yaml"
+    params:
+        record=package_record,
+    message:
+        "Hash of the model in package {wildcards.package}"
     shell:
         "printf '%s\\n' {params.record:q} > {output:q} 2> {log:q}"
 

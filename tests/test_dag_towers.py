@@ -1,6 +1,8 @@
 """What a change of the files of a backbone or its tokenizer runs again."""
 
 import json
+import os
+import shutil
 
 import pytest
 from dag_world import OVERLAY, TRANSFORM, Study, changed
@@ -56,3 +58,37 @@ def test_each_file_of_a_model_in_a_folder_trains_again(tmp_path, name):
     assert "Training own/scenes/longclip/infonce/s1" in found
     tokenised = {job for job in found if job.startswith("Tokenising")}
     assert bool(tokenised) == (name != "open_clip_model.safetensors") and not any("Decoding" in job for job in found)
+
+
+@pytest.mark.slow
+def test_a_package_in_another_environment_runs_nothing_again_and_another_package_trains(tmp_path):
+    study, first, second = Study(tmp_path), tmp_path / "first", tmp_path / "second"
+    for name, files in {
+        "some_words": {"config.json": '{"hidden_size": 8, "model_type": "bert"}', "vocab.txt": "a b"},
+        "some_pictures": {},
+    }.items():
+        (first / name).mkdir(parents=True)
+        for file, text in {"__init__.py": "", "model.safetensors": " " * 2_000_000, **files}.items():
+            (first / name / file).write_text(text)
+    entry = {"kind": "joined", "image": "package:some_pictures", "text": "package:some_words", "context": 77}
+    entry |= {"tokenizer": "package:some_words", "transform": TRANSFORM}
+    grid = {**OVERLAY["grids"]["some"], "backbones": ["own"], "losses": ["infonce"], "transfer": []}
+    overlay = changed(backbones={"own": entry}, grids={"some": grid})
+
+    def installed(where):
+        study.environment["PYTHONPATH"] = os.pathsep.join([str(where), os.environ.get("PYTHONPATH", "")])
+
+    installed(first)
+    study.snakemake(overlay)
+    assert study.jobs(overlay) == set()
+    shutil.copytree(first, second, copy_function=shutil.copy)  # with times of its own
+    shutil.rmtree(first)
+    installed(second)
+    assert study.jobs(overlay) == set()
+    (second / "some_pictures/model.safetensors").write_text("others")
+    found = study.jobs(overlay)
+    assert {"Hash of the model in package some_pictures", "Training own/scenes/longclip/infonce/s1"} <= found
+    assert "Hash of the model in package some_words" not in found
+    assert not any(job.startswith("Tokenising") for job in found)
+    (second / "some_words/vocab.txt").write_text("a c")
+    assert {job.partition(" ")[0] for job in study.jobs(overlay)} >= {"Tokenising", "Training", "Writing"}

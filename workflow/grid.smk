@@ -16,10 +16,12 @@ from hnclip import split_files  # noqa: E402
 from hnclip import check as checks  # noqa: E402
 from hnclip import inputs  # noqa: E402
 from hnclip import study as studies  # noqa: E402
+from hnclip import study_data  # noqa: E402
 from hnclip import study_runs  # noqa: E402
 from hnclip import tuning  # noqa: E402
 from hnclip import unfinished  # noqa: E402
 from hnclip.data import prepare, sources  # noqa: E402
+from hnclip.packages import lasting, package_hash  # noqa: E402
 from hnclip.report.contents import FIGURES, GALLERIES, PAGES, TABLES  # noqa: E402
 from hnclip.tokenizer_files import tokenizer_files  # noqa: E402
 from hnclip.tower_files import published, tower_files  # noqa: E402
@@ -87,7 +89,8 @@ def tokens_record(wildcards):
 
 def tokens_inputs(wildcards):
     """The files of this machine that a tokenizer is made from."""
-    return tokenizer_files(split_files.named_tokens(config, wildcards.tokens)["tokenizer"])
+    entry = split_files.named_tokens(config, wildcards.tokens)
+    return lasting(entry, tokenizer_files(entry["tokenizer"]))
 
 
 # further inputs of frameworks
@@ -130,7 +133,17 @@ def lexicon_record(wildcards):
     return canonical(config["lexicons"][wildcards.lexicon])
 
 
-# frozen backbones
+# models
+
+
+def package_record(wildcards):
+    """What everything that is made with the model of an installed package depends on."""
+    return canonical({"package": wildcards.package, "sha256": package_hash(wildcards.package)})
+
+
+def encoder_inputs(wildcards):
+    """The files of this machine that a text encoder is read from."""
+    return lasting(config["encoders"][wildcards.encoder], study_data.encoder_inputs(config, wildcards.encoder))
 
 
 def backbone_record(wildcards):
@@ -165,7 +178,7 @@ def weights_inputs(backbone):
     """
     entry = config["backbones"][backbone]
     fetched = [ancient(f"results/embeddings/{backbone}/fetched.json")] if published(entry) else []
-    return fetched + tower_files(entry)
+    return fetched + lasting(entry, tower_files(entry))
 
 
 # cells

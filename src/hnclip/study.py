@@ -13,6 +13,7 @@ from hnclip import inputs, split_files
 from hnclip.caption_places import is_single, state_of
 from hnclip.cell import Config
 from hnclip.command import run
+from hnclip.packages import lasting, package_hash, packages, record_path
 from hnclip.store import read_json, sha256_of, write_json
 from hnclip.study_data import caption_files, data_files
 from hnclip.study_runs import runs
@@ -114,7 +115,7 @@ def segments_files(config: Config, segments: str) -> list[str]:
 
 
 def sources(config: Config) -> dict[str, Any]:
-    """All that decides a study's results: its config, narrowed, and the SHA-256 of each file that it names.
+    """All that decides a study's results: its config, narrowed, and the SHA-256 of each file and package that it names.
 
     Downloads are not among it: where they come from decides nothing, and a lock holds their hashes (hnclip.data.lock).
 
@@ -123,11 +124,13 @@ def sources(config: Config) -> dict[str, Any]:
     """
     used = {section: entries for section, entries in narrow(config).items() if section != "sources"}
     paths = [path for name in used["benchmarks"] for path in user_files(config, name)]
-    paths += [path for entry in used["backbones"].values() for path in tower_files(entry)]
+    paths += [path for entry in used["backbones"].values() for path in lasting(entry, tower_files(entry))]
     paths += [path for name in used["segments"] for path in segments_files(config, name)]
     paths += caption_files(config)
+    held = {record_path(name): package_hash(name) for entry in used["backbones"].values() for name in packages(entry)}
     places = {path: state_of(path) for name in used["benchmarks"] for path in user_places(config, name)}
-    return {"config": used, "files": {**{path: _sha256(path) for path in sorted(set(paths))}, **places}}
+    own = {path: _sha256(path) for path in sorted(set(paths) - set(held))}
+    return {"config": used, "files": {**own, **held, **places}}
 
 
 def _sha256(path: str) -> str:
