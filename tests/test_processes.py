@@ -36,7 +36,7 @@ def test_processes_agree_where_they_differ(tmp_path):
         )
         for rank in range(2)
     ]
-    assert [process.communicate(timeout=120)[0] for process in both] == ["done\n"] * 2
+    assert [process.communicate(timeout=600)[0] for process in both] == ["done\n"] * 2
 
 
 @pytest.fixture(scope="module")

@@ -129,6 +129,6 @@ class World:
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=600,
+                timeout=1800,
             )
         return self.done[command]

@@ -79,7 +79,7 @@ def opened(browser: str, page: Path, *options: str) -> str:
     """The document after its scripts have run."""
     command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
     command += [f"--user-data-dir={page.parent / 'browser'}", "--window-size=1400,1000", *options, page.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
 
 
 def test_the_first_page_asks_and_answers_and_lists_everything(browser, report, made):
