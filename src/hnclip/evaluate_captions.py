@@ -20,7 +20,7 @@ from hnclip.encoder import Encoder
 from hnclip.model_spec import backbone_entry, is_run
 from hnclip.options import unknown
 from hnclip.ranks import retrieval
-from hnclip.store import run_record, write_rows
+from hnclip.store import read_run_record, write_rows
 
 ALL = "all"  # the split that captions without splits are
 UP = 8  # from a run's folder results/STUDY/runs/BACKBONE/TRAIN/FRAMEWORK/LOSS/fPPP/sSEED to that of its study
@@ -83,7 +83,7 @@ def _trained(model: str, frame: pd.DataFrame) -> int | None:
     """How many of these images the run was trained on, its whole training split counted."""
     if not is_run(model):
         return None
-    record = run_record(Path(model), "data")
+    record = read_run_record(Path(model), "data")
     manifest = Path(record["config"]["data"]["train"]["manifest"])
     home = Path(os.path.abspath(model)).parents[UP]  # relative paths of a run start in its study's folder
     if not (home / manifest).is_file():

@@ -31,7 +31,7 @@ from hnclip.models.to_open_clip import write_open_clip
 from hnclip.models.to_transformers import write_clip_model, write_processor
 from hnclip.models.trained import load_trained
 from hnclip.options import from_dict, unknown
-from hnclip.store import run_record, whole_folder, write_json, write_text
+from hnclip.store import read_run_record, whole_folder, write_json, write_text
 
 ADAPTED = ("lora", "dora")
 FILES = ("run.json", "weights.safetensors", "ranks.parquet", "log.parquet")
@@ -141,7 +141,7 @@ def _run(cell: Path) -> Source:
     missing = [name for name in FILES if not (cell / name).is_file()]
     if missing:
         raise FileNotFoundError(f"{cell} is no finished run: it lacks {', '.join(missing)}")
-    record = run_record(cell, "backbone")
+    record = read_run_record(cell, "backbone")
     if (named := provenance(cell / "weights.safetensors").get("cell")) != record["cell"]:
         raise ValueError(f"{cell}: run.json is of cell {record['cell']}, weights.safetensors of {named}")
     entry = record["config"]["backbone"]

@@ -16,7 +16,7 @@ from hnclip.architecture import (
     openai_layout,
     tag_preprocess,
 )
-from hnclip.store import run_record
+from hnclip.store import read_run_record
 from hnclip.text_encoder import PACKAGE
 
 FORMS = (
@@ -83,7 +83,7 @@ def _transform(size: int, interpolation: str = "bicubic", resize: str = "shortes
 
 def _of_run(folder: Path) -> dict[str, Any]:
     """The trained towers, seen as the run's own backbone saw its pictures."""
-    trained = run_record(folder, "backbone")["config"]["backbone"]
+    trained = read_run_record(folder, "backbone")["config"]["backbone"]
     above = folder.resolve().parents  # HOME/results/STUDY/runs/CELL, whose paths start in HOME
     if len(above) > 8 and above[5].name == "runs":
         trained = whole_paths(trained, above[8])

@@ -79,7 +79,7 @@ def sha256_of(path: Path | str) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def run_record(folder: Path, *needed: str) -> dict[str, Any]:
+def read_run_record(folder: Path, *needed: str) -> dict[str, Any]:
     """A run's record, whose config has the keys that are needed. ValueError for one that no training of ours wrote."""
     record = read_json(Path(folder) / "run.json")
     config = record.get("config") if isinstance(record, dict) else None

@@ -17,7 +17,7 @@ from hnclip.report.load import SCORING, ReportOptions
 from hnclip.report.query_check import check_queries, check_repeats
 from hnclip.report.recalls import read_ranks
 from hnclip.report.statistics import Hits, count_hits, difference
-from hnclip.store import run_record
+from hnclip.store import read_run_record
 
 PARTS = ("backbone", "train", "framework", "loss", "fraction")
 DEFAULTS = ReportOptions()
@@ -70,7 +70,7 @@ def read_run(path: str) -> Run:
         return Run(path, path, (name,), None, ranks)
     if not (place / "run.json").is_file():
         raise FileNotFoundError(f"{path} is neither the folder of a finished run nor a file of ranks (.parquet)")
-    record = run_record(place, "cell", "seed", "data")
+    record = read_run_record(place, "cell", "seed", "data")
     config = record["config"]
     files = [place / "ranks.parquet", *sorted((place / "eval").glob("*.parquet"))]
     ranks = [found for file in files if len(found := read_ranks(file))]
