@@ -275,9 +275,7 @@ def test_the_way_out_that_the_docs_name_for_replaced_images_prepares_and_trains(
 
 @pytest.mark.slow
 def test_tables_of_splits_that_were_deleted_are_made_anew_and_train_where_they_differ(own):
-    """What a person does who has replaced images and calls `hnclip run`."""
-    docs = (ROOT / "docs" / "your_data.md").read_text(encoding="utf-8")
-    assert "`results/data/NAME/*.parquet`" in docs and "`hnclip run --data`" in docs
+    """What `hnclip run --data` does where images were replaced."""
     manifests = [f"results/data/own/{split}.parquet" for split in ("train", "validation", "test")]
     for path in (own.folder / "results/data/own").glob("*.parquet"):
         path.unlink()

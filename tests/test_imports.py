@@ -99,6 +99,7 @@ BESIDE = {
     "profiles": {"options"},
     "search": {"search", "data", "encoder", "model_spec", "report", "store", "claim", "__version__"},
     "unfinished": {"cell"},
+    "replaced": {"cell", "data", "split_files", "store", "study"},
     "gpu_slots": {"claim"},
     "study": {
         "caption_places",

@@ -38,7 +38,7 @@ def run(
     next run goes on where it was. Run again, it does only what a change made
     necessary.
     """
-    from hnclip import project
+    from hnclip import project, replaced
     from hnclip.cli.workflow import ended, work
     from hnclip.run_workflow import command
 
@@ -50,7 +50,12 @@ def run(
         say("The lock is removed." if found.status == 0 else "\n".join(found.tail))
         raise typer.Exit(int(found.status != 0))
     config = project.read(files, folder)
-    targets = _manifests(config) if data else ()
+    targets = tuple(path for paths in replaced.manifests(config).values() for path in paths) if data else ()
+    if not data:
+        replaced.refuse(config, folder, f"{again} --data")
+    elif not dry_run:
+        for name in replaced.forget(config, folder):
+            say(f"Images of benchmark {name} were replaced: it is prepared anew")
     if dry_run:
         _would_run(files, folder, again, targets, as_json)
         return
@@ -63,15 +68,6 @@ def run(
         _say_prepared(folder, targets, as_json)
     else:
         _results(files, folder, config, not found.total, as_json)
-
-
-def _manifests(config: dict) -> tuple[str, ...]:
-    """The files that preparing the study's data ends with."""
-    from hnclip.split_files import all_splits, manifest_path
-    from hnclip.study import narrow
-
-    used = narrow(config)["benchmarks"]
-    return tuple(manifest_path(name, split) for name, entry in used.items() for split in all_splits(entry))
 
 
 def _say_prepared(folder: Path, manifests: tuple[str, ...], as_json: bool) -> None:

@@ -62,7 +62,7 @@ def _train(files, folder: Path, wanted, config: dict, cores: int | None, verbose
     """Let Snakemake make the cell's files; the exit status."""
     import yaml
 
-    from hnclip import one_cell, project
+    from hnclip import one_cell, project, replaced
     from hnclip.cli.workflow import ended, work
     from hnclip.run_workflow import command
 
@@ -75,6 +75,7 @@ def _train(files, folder: Path, wanted, config: dict, cores: int | None, verbose
             project.read(files, folder)
             say("No grid of the study has this cell: it is trained by hand, and stands in none of the study's tables.")
         targets = one_cell.targets(config, [wanted])
+        replaced.refuse(config, folder, shlex.join(["hnclip", "run", again[2], "--data"]))
         line = command(files, folder, "--quiet", "host", "reason", targets=targets, cores=str(cores or "all"))
         found = work(line, verbose)
     if not found.status and not found.total:
