@@ -153,8 +153,8 @@ def test_replaced_images_stop_a_run_until_the_data_is_prepared_anew(place):
     hnclip(place, "init", "study", "--captions", captions, "--images", str(home / "images"), "--yes")
     hnclip(place, "run", "study", "--data")
     Image.new("RGB", (64, 64), "red").save(home / "images" / "bild 7 ß.png")
-    for command in (["run", "study"], ["run", "study", "--dry-run"], ["train", "study", "--loss", "hn", "--seed", "42"]):
-        said = hnclip(place, *command, status=1).stderr
+    for command in ("run study", "run study --dry-run", "train study --loss hn --seed 42"):
+        said = hnclip(place, *command.split(), status=1).stderr
         assert said.count("bild 7 ß.png") == said.count(".png") == 1 and "`hnclip run study --data`" in said
     assert "Images of benchmark study were replaced" in hnclip(place, "run", "study", "--data").stderr
     assert "Training tiny/study" in hnclip(place, "run", "study", "--dry-run").stdout
