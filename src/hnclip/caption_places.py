@@ -59,13 +59,20 @@ def _matches(name: str) -> list[str]:
 
 
 def visible_files(folder: Path) -> Iterator[str]:
-    """The files of a folder and its folders by their paths within it, in order; hidden ones are left out."""
+    """The files of a folder and its folders by their paths within it, in order; hidden ones are left out.
+
+    A folder that cannot be listed raises OSError: what is in it must not go missing in silence.
+    """
     found = []
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = [name for name in folders if not is_hidden(name)]
         within = Path(place).relative_to(folder)
         found += [(within / name).as_posix() for name in files if not is_hidden(name)]
     return iter(sorted(found))
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def is_hidden(name: str) -> bool:
@@ -83,5 +90,14 @@ def state_of(captions: str) -> str:
         files = [place / name for name in visible_files(place) if name.lower().endswith(READ)]
     else:
         files = [path for path in files_of(captions) if path.is_file()]
-    states = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    states = [(str(path), *_size_and_time(path)) for path in files]
     return sha256(json.dumps(states).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    """Of a link that leads nowhere no size: the preparation names it."""
+    try:
+        state = path.stat()
+    except OSError:
+        return -1, 0
+    return state.st_size, state.st_mtime_ns

@@ -10,7 +10,7 @@ import pytest
 from formats import arrow_table, mine, png, put_images, put_saved, put_tar
 from pyarrow import parquet
 
-from hnclip.caption_places import expanded, state_of
+from hnclip.caption_places import expanded, state_of, visible_files
 from hnclip.data.captions_of import Source, read_data
 from hnclip.data.prepare import prepare
 from hnclip.data.readers.joining import split_of
@@ -342,6 +342,31 @@ def test_the_columns_that_were_chosen_are_told(tmp_path):
     (tmp_path / "a.csv").write_text("caption\nA\nB\n")
     assert shown(read(tmp_path, tmp_path / "a.csv", images=False)) == [("line 2", "A"), ("line 3", "B")]
     assert "surely the image; name it as image_column" in refused(tmp_path, tmp_path / "a.csv")
+
+
+def test_texts_that_lead_nowhere_are_named_among_the_faults(tmp_path, texts):
+    first, second = sorted(texts.rglob("*.txt"))[:2]
+    for text, target in ((first, first.name), (second, "gone")):
+        text.unlink()
+        text.symlink_to(target)
+    state_of(str(texts))
+    told = "\n".join(read(tmp_path, texts).problems.lines())
+    assert f"{first.relative_to(texts)}: Too many levels" in told
+    assert f"{second.relative_to(texts)}: No such file" in told
+
+
+def test_a_folder_that_cannot_be_listed_is_no_empty_one(tmp_path, monkeypatch):
+    (tmp_path / "shut").mkdir()
+    scan = os.scandir
+
+    def refuse(place):
+        if str(place).endswith("shut"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return scan(place)
+
+    monkeypatch.setattr("os.scandir", refuse)
+    with pytest.raises(PermissionError, match="shut"):
+        visible_files(tmp_path)
 
 
 def test_another_state_of_a_folder_is_another_hash(tmp_path, texts):

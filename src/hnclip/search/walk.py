@@ -67,16 +67,16 @@ def files(folder: str, recursive: bool, leave_out: str) -> Iterator[str]:
     """The files of a folder, and with `recursive` of those in it, by name; what cannot be listed raises OSError."""
     with os.scandir(folder) as entries:
         listed = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
-    yield from (entry.path for entry in listed if entry.is_file() or _leads_nowhere(entry))
+    yield from (entry.path for entry in listed if _is_file(entry))
     if recursive:
         for entry in listed:
             if entry.is_dir(follow_symlinks=False) and entry.path != leave_out:
                 yield from files(entry.path, recursive, leave_out)
 
 
-def _leads_nowhere(entry: os.DirEntry) -> bool:
-    """True of a link whose file is gone: an image that cannot be read."""
-    return entry.is_symlink() and not entry.is_dir()
+def _is_file(entry: os.DirEntry) -> bool:
+    """True of a link whose file is gone, cannot be reached or is the link itself, too: an image that cannot be read."""
+    return not os.path.isdir(entry.path) if entry.is_symlink() else entry.is_file()
 
 
 def _take(path: str, walked: Walked) -> None:

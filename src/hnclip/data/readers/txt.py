@@ -27,8 +27,9 @@ def read_txt(folder: Path, images: Path | None, lines: bool, problems: Problems)
             continue
         try:
             caption = as_caption((folder / name).read_bytes(), lines)
-        except UnicodeDecodeError as error:
-            problems.add(UNREADABLE, not_utf8(Path(name), error))
+        except (OSError, UnicodeDecodeError) as error:
+            unread = isinstance(error, OSError)
+            problems.add(UNREADABLE, f"{name}: {error.strerror}" if unread else not_utf8(Path(name), error))
             pictures.setdefault(_stem(name), [])
             found[_stem(name)] = (name, {})
             continue
