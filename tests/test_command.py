@@ -28,6 +28,12 @@ def test_a_users_fault_is_one_line_and_status_1(error, capsys, monkeypatch):
     assert capsys.readouterr().err == f"error: {error}\n"
 
 
+def test_an_error_of_the_system_is_told_by_the_file(capsys):
+    with pytest.raises(SystemExit):
+        run(fail(PermissionError(13, "Permission denied", "a/b.csv")))
+    assert capsys.readouterr().err == "error: a/b.csv: Permission denied\n"
+
+
 def test_a_fault_of_ours_keeps_its_traceback():
     with pytest.raises(KeyError):
         run(fail(KeyError("x")))

@@ -35,7 +35,14 @@ def _tell(error: Exception) -> None:
     if isinstance(error, BrokenPipeError) and any(map(_is_unread, (1, 2))):
         return
     with suppress(OSError):
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {_words(error)}", file=sys.stderr)
+
+
+def _words(error: Exception) -> str:
+    """What the error says; a system's own error (`[Errno 13] Permission denied: 'a'`) without its number."""
+    if isinstance(error, OSError) and error.filename and error.strerror and str(error).startswith("[Errno"):
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return str(error)
 
 
 def _flushed(tell: bool) -> bool:

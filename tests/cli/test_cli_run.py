@@ -1,7 +1,9 @@
 """`hnclip run`: what a dry run would do, for scripts."""
 
 import json
+import os
 
+import pytest
 from typer.testing import CliRunner
 
 from hnclip.cli.app import app
@@ -26,3 +28,16 @@ def test_a_dry_run_ends_with_what_the_run_would_stop_at(monkeypatch, tmp_path):
     assert said.splitlines()[-4:] == ["  Training a", WOULD_STOP, "two commits:", "  a, b"]
     said = CliRunner().invoke(app, ["run", "scenes", "--dry-run", "--json"]).stdout
     assert json.loads(said)["stops"] == f"{WOULD_STOP}\ntwo commits:\n  a, b"
+
+
+@pytest.mark.parametrize("command", [["run"], ["run", "--dry-run"], ["train"]])
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_runs(monkeypatch, tmp_path, command):
+    def never(*line, **more):
+        raise AssertionError("Snakemake was started")
+
+    monkeypatch.setattr("hnclip.run_workflow.follow", never)
+    monkeypatch.setattr("os.access", lambda place, mode: mode & os.W_OK == 0)
+    monkeypatch.chdir(tmp_path)
+    cell = ["tiny/scenes/longclip/hn/f100/s42"] if command == ["train"] else []
+    done = CliRunner().invoke(app, [command[0], "scenes", *command[1:], *cell])
+    assert isinstance(done.exception, PermissionError) and f"{tmp_path} cannot be written to" in str(done.exception)

@@ -53,6 +53,14 @@ def doctor(*given):
     return CliRunner().invoke(app, ["doctor", "captions.jsonl", *given])
 
 
+def test_a_page_that_cannot_be_written_costs_no_findings(data, towers):
+    done = doctor("--html", "pictures", "--images", "pictures")
+    assert done.exit_code == 1 and "Too few images to tell" in done.stdout and "The page" not in done.stdout
+    assert "no page at pictures (Is a directory)" in done.stderr
+    found = json.loads(doctor("--html", "pictures", "--json").stdout)
+    assert found["page"] is None
+
+
 def test_the_report_is_for_people(data, towers):
     done = doctor("--no-html", "--images", "pictures")
     assert done.exit_code == 0, done.output

@@ -64,13 +64,8 @@ def doctor(
     asked = Asked(source, split=split, model=model, text_model=text_model, sample=sample)
     with redirect_stdout(sys.stderr), TemporaryDirectory(prefix="hnclip-doctor-") as unpacked, progress() as told:
         found = diagnose(asked, Path(unpacked) / "images", told)
-        if not no_html:
-            from hnclip.doctor.sheet import write_page
-
-            told("writing the page", 0, 1)
-            write_page(html, found)
-            told("writing the page", 1, 1)
-    page = None if no_html else html
+        unwritten = None if no_html else _write(html, found, told)
+    page = None if no_html or unwritten else html
     print_json(record(found) | {"page": str(page) if page else None}) if as_json else show(found, page)
     if found.faulty:
         faults = found.captions.problems
@@ -79,4 +74,20 @@ def doctor(
         say("\n".join([f"error: the data has faults ({count}):", *(f"  {line}" for line in faults.lines(most))]))
         if page:
             say(f"  {page} has them all")
+    if unwritten:
+        say(f"error: no page at {html} ({unwritten}): `--html` names another place, `--no-html` writes none")
+    if found.faulty or unwritten:
         raise typer.Exit(1)
+
+
+def _write(html: Path, found: Any, told: Any) -> str | None:
+    """Write the page; if that fails, the reason: what was found is to be shown all the same."""
+    from hnclip.doctor.sheet import write_page
+
+    told("writing the page", 0, 1)
+    try:
+        write_page(html, found)
+    except OSError as error:
+        return error.strerror or str(error)
+    told("writing the page", 1, 1)
+    return None

@@ -39,11 +39,12 @@ def run(
     necessary.
     """
     from hnclip import project, replaced
-    from hnclip.cli.workflow import ended, work
+    from hnclip.cli.workflow import check_writable, ended, work
     from hnclip.run_workflow import command
 
     files = project.overlays(studies)
     folder = project.home(files)
+    check_writable(folder)
     again = shlex.join(["hnclip", "run", *studies])
     if unlock:
         found = work(command(files, folder, "--unlock", cores="1"), verbose)

@@ -63,9 +63,10 @@ def _train(files, folder: Path, wanted, config: dict, cores: int | None, verbose
     import yaml
 
     from hnclip import one_cell, project, replaced
-    from hnclip.cli.workflow import ended, work
+    from hnclip.cli.workflow import check_writable, ended, work
     from hnclip.run_workflow import command
 
+    check_writable(folder)
     overlay = one_cell.overlay(config, wanted)
     with TemporaryDirectory() as place:
         if overlay:

@@ -1,5 +1,6 @@
 """What `run` and `train` share: progress while Snakemake works, and what is said where it fails."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,15 @@ if TYPE_CHECKING:
     from hnclip.run_workflow import Followed
 
 GOES_ON = 75  # as a training that stopped early ends
+
+
+def check_writable(folder: Path) -> None:
+    """Raises PermissionError for a study's folder that takes no results, where Snakemake would end in a traceback."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"{folder} cannot be written to, and a study's results land in the folder of its file: allow it, or copy "
+            "the file to a folder of yours"
+        )
 
 
 def work(line: list[str], verbose: bool = False) -> "Followed":
