@@ -106,6 +106,14 @@ def test_a_column_of_splits_is_found_and_names_of_benchmarks_are_kept_apart(fold
     assert entry["options"]["split_column"] == "split"
 
 
+def test_splits_that_the_study_leaves_alone_are_told_with_what_uses_them(folder):
+    rows = (folder / "captions.csv").read_text().splitlines()
+    splits = ["split", *(("train", "val", "test", "restval")[number // 2 % 4] for number in range(60))]
+    (folder / "captions.csv").write_text("\n".join(f"{row},{split}" for row, split in zip(rows, splits, strict=True)))
+    said = init(folder).stderr
+    assert "Not used: restval (7 images)" in said and "`merge_splits: {restval: train}`" in said
+
+
 @pytest.mark.slow
 def test_a_study_beside_the_data_names_it_whole(folder, tmp_path):
     done = init(tmp_path / "study", "--captions", folder / "captions.csv", "--split", "60/20/20")

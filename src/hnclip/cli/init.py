@@ -174,6 +174,7 @@ def _check_and_write(wanted: Any, folder: Path, as_json: bool) -> None:
         say(
             f"Only {min(tested)} test images: differences of a few points will not show. --split can give the test more"
         )
+    _say_unused(sizes, wanted.benchmark)
     train = sizes.get(wanted.benchmark["train"])
     steps = updates(wanted, train.images) if train else None
     if steps is not None and steps < FEW_STEPS:
@@ -186,3 +187,13 @@ def _check_and_write(wanted: Any, folder: Path, as_json: bool) -> None:
     typer.echo(f"Wrote {folder / path.name}: {cells} training{'s' * (cells != 1)}. Next:")
     typer.echo(f"  {run}")
     typer.echo(f"  {run} --dry-run        # only says what that would do")
+
+
+def _say_unused(sizes: dict, benchmark: dict) -> None:
+    """Splits that the study leaves alone, such as the `restval` of COCO, and how one is used."""
+    used = {benchmark["train"], benchmark["validation"], *benchmark["test"]}
+    unused = {split: f"{size.images:,} images" for split, size in sizes.items() if split not in used}
+    if unused:
+        names = ", ".join(f"{split} ({images})" for split, images in unused.items())
+        first = next(iter(unused))
+        say(f"Not used: {names}. `merge_splits: {{{first}: train}}` in the benchmark's options counts one as another")
