@@ -26,7 +26,8 @@ RECORD = ("Config of ", "Record of ", "The study is finished")  # jobs of no len
 class Followed:
     """What a run of Snakemake said: `status` as it ended, jobs done and in all, what each did, what failed.
 
-    `failed` has the log of each failed job, from the study's folder, by what the job did. `tail` has the last lines.
+    `failed` has the log of each failed job, from the study's folder, by what the job did. `tail` has the last lines,
+    and all since WOULD_STOP.
     """
 
     status: int = 0
@@ -45,7 +46,9 @@ class Followed:
 
     def line(self, text: str) -> str | None:
         """Take in a line of Snakemake's; what it says of a job that starts, where that is worth a line."""
-        self.tail = [*self.tail[-TAIL + 1 :], text]
+        if WOULD_STOP not in self.tail:
+            self.tail = self.tail[-TAIL + 1 :]
+        self.tail.append(text)
         if found := JOB.match(text):
             self._in_error = ""
             self.jobs[found[1]] = found[2]

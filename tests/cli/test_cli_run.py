@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from hnclip.cli.app import app
 from hnclip.commits import WOULD_STOP
-from hnclip.run_workflow import Followed
+from hnclip.run_workflow import Followed, foretold
 
 
 def test_json_of_a_dry_run_counts_jobs(monkeypatch, tmp_path):
@@ -41,3 +41,12 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anything_runs(monkeyp
     cell = ["tiny/scenes/longclip/hn/f100/s42"] if command == ["train"] else []
     done = CliRunner().invoke(app, [command[0], "scenes", *command[1:], *cell])
     assert isinstance(done.exception, PermissionError) and f"{tmp_path} cannot be written to" in str(done.exception)
+
+
+def test_all_is_kept_of_what_a_run_would_stop_at():
+    found = Followed()
+    told = [f"  commit {number}: a cell" for number in range(100)]
+    for text in ["a line"] * 100 + [WOULD_STOP, *told]:
+        found.line(text)
+    assert foretold(found).splitlines() == [WOULD_STOP, *told]
+    assert len(found.tail) < 150

@@ -39,7 +39,7 @@ def read_once(path: Path) -> Any:
     try:
         value, again = parse(Path(path).read_bytes().decode("utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is no valid JSON ({error}); correct it, or delete it and run again") from error
+        raise ValueError(f"{path} is no valid JSON ({error}); correct it") from error
     if again:
         raise ValueError("\n  ".join([f"{path}: {TWICE}:", *again]))
     return value
