@@ -1,11 +1,12 @@
 """Files are whole or absent."""
 
 import errno
+import os
 
 import pandas as pd
 import pytest
 
-from hnclip.store import read_json, remove_unfinished, whole_folder, write_rows, write_whole
+from hnclip.store import read_json, remove_unfinished, whole_folder, write_rows, write_text, write_whole
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
@@ -19,6 +20,20 @@ def test_a_failed_write_leaves_the_old_file_and_no_scraps(tmp_path):
     with pytest.raises(RuntimeError):
         write_whole(path, fail)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_plain_file_stays_and_a_link_leads_to_its_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "link").symlink_to("old")
+    with pytest.raises(OSError, match="no plain file"):
+        write_text(tmp_path / "pipe", "new")
+    with pytest.raises(IsADirectoryError):
+        write_text(tmp_path, "new")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "link").is_symlink()
+    assert (tmp_path / "old").read_text() == "new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "old", "pipe"]
 
 
 def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path):

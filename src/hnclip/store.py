@@ -1,5 +1,6 @@
 """Whole-file writes: a reader finds the complete file, or folder, or none."""
 
+import errno
 import glob
 import json
 import os
@@ -12,8 +13,11 @@ from typing import Any
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place at once. An OSError names the file."""
-    path = Path(path)
+    """Let `write` fill a temporary file beside `path`, then put it in place at once. An OSError names the file.
+
+    A link stays one, and the file that it leads to is replaced. What is no plain file, such as /dev/null, is refused.
+    """
+    path = _plain(Path(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     part = _unfinished(path)
     try:
@@ -25,6 +29,16 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         raise OSError(error.errno, os.strerror(error.errno), str(path)) from error  # a full disk says no name
     finally:
         part.unlink(missing_ok=True)
+
+
+def _plain(path: Path) -> Path:
+    if path.is_file():
+        return Path(os.path.realpath(path)) if path.is_symlink() else path
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if path.exists():  # a file put in its place would take a device from the whole machine
+        raise OSError(errno.EINVAL, "is no plain file, and is not replaced by one", str(path))
+    return path
 
 
 @contextmanager
