@@ -316,7 +316,8 @@ def test_urls_find_what_img2dataset_made_of_them(tmp_path):
     [
         (
             "photo,words",
-            "has no column that is surely the caption; name it as caption_column; its columns: 'photo'",
+            "has no column that is surely the caption; name it as caption_column (--caption-column of a command); "
+            "its columns: 'photo'",
         ),
         ("path,filename,caption", "the image may be in 'path' or 'filename'; name it as image_column"),
         ("image,text,description", "the caption may be in 'text' or 'description'; name it as caption_column"),
@@ -332,6 +333,8 @@ def test_the_columns_that_were_chosen_are_told(tmp_path):
     (tmp_path / "a.csv").write_text("File_Name,Text,caption_b\n0.png,A,b\n")
     found = read(tmp_path, tmp_path / "a.csv", images=False)
     assert found.told == ["images are read from the column 'File_Name'", "captions are read from the column 'Text'"]
+    (tmp_path / "a.csv").write_text(" Image , caption\n0.png,A\n")
+    assert shown(read(tmp_path, tmp_path / "a.csv", images=False)) == [("0.png", "A")]
     (tmp_path / "a.csv").write_text("image,caption,long_caption\n0.png,A,B\n")
     found = read(tmp_path, tmp_path / "a.csv", images=False)
     assert shown(found) == [("0.png", "A")] and "'long_caption' may hold some, too (caption_column" in found.told[0]

@@ -78,7 +78,7 @@ def _only(table: Table, names: tuple[str, ...], option: str, what: str, optional
         others = [name for name in alike if name.casefold() in names or NUMBERED.fullmatch(name.casefold())]
         also = f"{what}s are read from the column {what!r}; {', '.join(map(repr, others))} may hold some, too"
         return what, [f"{also} ({option} chooses)"] if others and what == "caption" else []
-    found = [column for column in table.columns if column.casefold() in names]
+    found = [column for column in table.columns if column.strip().casefold() in names]
     if len(found) == 1:
         return found[0], [f"{what}s are read from the column {found[0]!r}"]
     if not found and optional:
@@ -92,4 +92,5 @@ def _unclear(table: Table, option: str, what: str, found: list[str]) -> str:
         if found
         else f"{table.path} has no column that is surely the {what}"
     )
-    return f"{start}; name it as {option}; its columns: {', '.join(map(repr, table.columns))}"
+    way = f"name it as {option} (--{option.replace('_', '-')} of a command)"
+    return f"{start}; {way}; its columns: {', '.join(map(repr, table.columns))}"
