@@ -216,6 +216,17 @@ def test_published_counts_are_those_that_the_preparation_expects(kind, options, 
     assert {size.known for size in found.values()} == {"published"}
 
 
+def test_own_captions_are_counted_before_they_are_prepared(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["image,caption", *(f"{number // 2}.png,caption {number}" for number in range(40))]
+    Path("captions.csv").write_text("\n".join(rows) + "\n")
+    options = {"captions": "captions.csv", "split_hash": {"train": 60, "test": 40}}
+    config = {"benchmarks": {"own": {"kind": "folder", "options": options}}}
+    found = [split_size(config, "own", split) for split in ("train", "test")]
+    assert sum(size.pairs for size in found) == 40 and all(size.pairs % 2 == 0 for size in found)
+    assert {size.known for size in found} == {"counted"}
+
+
 def test_a_benchmark_of_unknown_size_is_named_with_the_way_out(paper):
     benchmarks = {"own": {"kind": "folder", "options": {}, "train": "train", "test": ["test"]}}
     with pytest.raises(ValueError, match="'own'.*prepare_own"):

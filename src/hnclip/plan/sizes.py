@@ -1,5 +1,7 @@
 """How many pairs a benchmark's splits hold, how long their captions are and how large their sources."""
 
+import json
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -26,7 +28,7 @@ class Split:
 
 
 def split_size(config: Config, benchmark: str, split: str) -> Split:
-    """Counted where the split's files lie under results/, else of the options, else published.
+    """Counted where the split's files lie under results/, else of the options, else of own captions, else published.
 
     Raises ValueError for a benchmark whose size nothing tells before it is prepared.
     """
@@ -40,9 +42,9 @@ def split_size(config: Config, benchmark: str, split: str) -> Split:
     told = options.get("counts") if isinstance(options.get("counts"), dict) else options.get("pairs")
     if told and split in told:
         return Split(told[split], tokens, "options")
-    published = _published(kind, options)
-    if split in published:
-        return Split(published[split], tokens, "published")
+    expected, known = _expected(kind, json.dumps(options, sort_keys=True))
+    if split in expected:
+        return Split(expected[split], tokens, known)
     raise ValueError(
         f"benchmark {benchmark!r}: nothing tells how many pairs {split!r} has before it is prepared; run "
         f"`hnclip run STUDY --data` first, or `snakemake --until prepare_{benchmark}`"
@@ -55,15 +57,23 @@ def _scene_tokens(options: dict[str, Any]) -> float:
     return SCENE + OBJECT * (fewest + most) / 2
 
 
-def _published(kind: str, options: dict[str, Any]) -> dict[str, int]:
-    """The images of each split that the preparation expects under the protocol of the options; none for own data."""
-    module = import_module(f"hnclip.data.prepare.{kind}")
+@cache
+def _expected(kind: str, spelled: str) -> tuple[dict[str, int], str]:
+    """The pairs of each split that the preparation expects under its options, and where the numbers are from.
+
+    Options as JSON. Of own data captions are counted, once; none where they have faults, which the preparation names.
+    """
+    module, options = import_module(f"hnclip.data.prepare.{kind}"), json.loads(spelled)
+    if hasattr(module, "count"):
+        with suppress(ValueError, OSError):
+            return module.count(options), "counted"
+        return {}, "counted"
     if hasattr(module, "expected"):
-        return module.expected(options)
+        return module.expected(options), "published"
     counts = getattr(module, "PUBLISHED", {})
     if len(counts) < 2:
-        return next(iter(counts.values()), {})
-    return counts.get(options.get("protocol", module.Options.protocol), {})
+        return next(iter(counts.values()), {}), "published"
+    return counts.get(options.get("protocol", module.Options.protocol), {}), "published"
 
 
 @cache

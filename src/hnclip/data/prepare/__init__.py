@@ -4,6 +4,7 @@ Each has `splits(options) -> list[str]`, the splits it would write, and `prepare
 `folder/SPLIT.parquet` for each of them. `BOXES = True` says that its manifests have boxes of sentences; `SOURCES`
 names the published data sets that it is made from, `PICTURES_OF` one that its pictures were once taken from.
 `PUBLISHED` has the images of each split by protocol; where there are several, the option `protocol` chooses.
+`expected(options)` tells them in its place; `count(options)` counts the pairs of each split in a person's own files.
 """
 
 import re

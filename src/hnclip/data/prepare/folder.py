@@ -1,5 +1,6 @@
 """A person's own images with captions: read, checked whole, split."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -61,6 +62,16 @@ def splits(options: dict[str, Any]) -> list[str]:
     table, _, _ = _table(wanted, Problems())
     found = (row.get(wanted.split_column) for _, row in table.rows)
     return list(dict.fromkeys(name for name in found if isinstance(name, str) and name.strip()))
+
+
+def count(options: dict[str, Any]) -> dict[str, int]:
+    """The captions of each split, counted without a look at the images; none where the captions have faults."""
+    wanted, problems = from_dict(Options, options, "folder"), Problems()
+    table, columns, _ = _table(wanted, problems)
+    if wanted.url_column or table.pictures is not None:
+        return {}  # how images are called is only known with their files
+    rows = assign(wanted, table, columns, problems, Problems())
+    return {} if problems.kinds() else dict(Counter(row.split for row in rows))
 
 
 def prepare(options: dict[str, Any], folder: Path) -> None:
