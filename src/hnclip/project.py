@@ -44,13 +44,22 @@ def overlays(studies: list[str]) -> list[Path]:
         elif study in known:
             found.append(known[study])
         elif study != DEFAULT:
-            missing.append(f"{study}{nearest(study, [DEFAULT, *known])}")
+            missing.append(f"{study}{_below(Path(study)) or nearest(study, [DEFAULT, *known])}")
     if missing:
         raise FileNotFoundError(
             f"there is no study {', '.join(missing)}: give the path of a study's file (`hnclip init` writes one), or "
             f"one of those that come with hnclip: {', '.join([DEFAULT, *known])}"
         )
     return found
+
+
+def _below(folder: Path, most: int = 5) -> str:
+    """Where a folder's studies lie that has none itself, in brackets; empty where there are none either."""
+    found = sorted(path for pattern in ("*/study.yaml", "*/*/study.yaml") for path in folder.glob(pattern))
+    if not found:
+        return ""
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return f" (the folder has no study.yaml; below it are {', '.join(map(str, found[:most]))}{more})"
 
 
 def home(files: list[Path]) -> Path:

@@ -50,3 +50,18 @@ def test_all_is_kept_of_what_a_run_would_stop_at():
         found.line(text)
     assert foretold(found).splitlines() == [WOULD_STOP, *told]
     assert len(found.tail) < 150
+
+
+def test_a_folder_above_studies_names_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    for name in ("quick", "full", "old/first", "much/too/deep"):
+        (tmp_path / "real" / name).mkdir(parents=True)
+        (tmp_path / "real" / name / "study.yaml").touch()
+    said = str(CliRunner().invoke(app, ["run", "real", "empty"]).exception)
+    below = ", ".join(f"real/{name}/study.yaml" for name in ("full", "old/first", "quick"))
+    assert f"no study real (the folder has no study.yaml; below it are {below}), empty: give" in said
+    for number in range(7):
+        (tmp_path / "real" / f"a{number}").mkdir()
+        (tmp_path / "real" / f"a{number}" / "study.yaml").touch()
+    assert "real/a4/study.yaml and 5 more): give" in str(CliRunner().invoke(app, ["run", "real"]).exception)
