@@ -44,6 +44,14 @@ def test_an_index_of_a_folder_lies_beside_it(photos):
     assert read_record(index)["model"]["identity"] == "a" * 64
 
 
+def test_the_folder_of_the_images_in_its_place_is_told_of_the_index(photos):
+    with pytest.raises(FileNotFoundError, match="photos is no index.*: make one by `hnclip index"):
+        open_index(photos)
+    build(Stub(), photos)
+    with pytest.raises(FileNotFoundError, match=rf"photos is no index.*; its index is {photos}\.index$"):
+        open_index(photos)
+
+
 def test_the_same_again_embeds_nothing_and_opens_no_model(photos):
     build(Stub(), photos)
     before = (photos.parent / "photos.index" / "index.json").stat().st_mtime_ns

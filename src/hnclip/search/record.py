@@ -29,7 +29,9 @@ def read_record(folder: Path) -> dict[str, Any]:
     if not is_index(folder):
         if (folder / UNFINISHED).is_dir():
             raise FileNotFoundError(f"{folder} is not finished: run its `hnclip index` again, it goes on")
-        raise FileNotFoundError(f"{folder} is no index (it has no {RECORD}): make one by `hnclip index MODEL IMAGES`")
+        beside = Path(f"{folder}.index")  # where `hnclip index` puts that of a folder
+        meant = f"; its index is {beside}" if is_index(beside) else ": make one by `hnclip index MODEL IMAGES`"
+        raise FileNotFoundError(f"{folder} is no index (it has no {RECORD}){meant}")
     record = read_json(folder / RECORD)
     if not isinstance(record, dict):
         raise ValueError(f"{folder / RECORD} is damaged (it is no record); {AGAIN}")
