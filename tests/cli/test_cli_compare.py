@@ -144,5 +144,15 @@ def test_what_cannot_be_compared_is_said(tmp_path):
         assert f"{name} is no Parquet file" in str(told(first, str(tmp_path / name)).exception)
     assert "same seed" in str(told(first, first).exception)
     assert "neither the folder" in str(told(first, str(tmp_path / "no")).exception)
+    for loss in ("hn", "infonce"):
+        made(tmp_path, loss, 4, 0.5)
+    above = [str(tmp_path / "tiny/own/longclip" / loss) for loss in ("hn", "infonce")]
+    said = str(told(*above, first).exception)
+    assert f"{above[0]} is neither the folder of a finished run" in said
+    assert f"the runs below it: {above[0]}/f100/s1, {above[0]}/f100/s4\n" in said
+    assert f"{above[1]} is neither" in said and said.endswith(f"{above[1]}/f100/s1, {above[1]}/f100/s4")
+    for seed in (5, 6, 7):
+        made(tmp_path, "hn", seed, 0.5)
+    assert str(told(above[0], first).exception).endswith(f"{above[0]}/f100/s6 and others")
     several = [made(tmp_path, "infonce", 2, 0.5), made(tmp_path, "hn", 3, 0.5)]
     assert "no seed is shared" in str(told(first, *several).exception)

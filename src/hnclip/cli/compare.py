@@ -33,7 +33,7 @@ def compare(
     """
     from hnclip.report import compare_runs
 
-    groups = compare_runs.methods([compare_runs.read_run(path.rstrip("/")) for path in runs])
+    groups = compare_runs.methods(compare_runs.read_runs([path.rstrip("/") for path in runs]))
     if len(groups) < 2:
         raise ValueError(
             f"{', '.join(runs)}: these are one method"

@@ -1,9 +1,10 @@
 """Any runs compared: paired differences on the test splits that all of them ranked, judged as a study's are."""
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from hnclip.store import read_run_record
 
 PARTS = ("backbone", "train", "framework", "loss", "fraction")
 DEFAULTS = ReportOptions()
+SHOWN = 4  # runs below a folder that is none, in a message
+LOOKED_AT = 2000  # folders in which these are looked for
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,37 @@ class Compared:
     images: int
 
 
+def read_runs(paths: Sequence[str]) -> list[Run]:
+    """The ranks that each path names, as `read_run` has them; all that name none are told at once."""
+    faults = [fault for path in paths if (fault := _no_ranks(path))]
+    if faults:
+        raise FileNotFoundError("\n  ".join(faults))
+    return [read_run(path) for path in paths]
+
+
+def _no_ranks(path: str) -> str | None:
+    """Why a path is not read, with some of the runs that lie below it; None where it is."""
+    place = Path(path)
+    if place.is_file() or (place / "run.json").is_file():
+        return None
+    below = _runs_below(place)
+    told = f"; the runs below it: {', '.join(below[:SHOWN])}{' and others' * (len(below) > SHOWN)}" if below else ""
+    return f"{path} is neither the folder of a finished run nor a file of ranks (.parquet){told}"
+
+
+def _runs_below(folder: Path) -> list[str]:
+    """The first runs in a folder, one more than are shown; a folder as large as a disk is not looked through."""
+    found = []
+    for place, folders, files in islice(os.walk(folder), LOOKED_AT):
+        folders.sort()
+        if "run.json" in files:
+            found.append(place)
+            folders.clear()
+        if len(found) > SHOWN:
+            break
+    return found
+
+
 def read_run(path: str) -> Run:
     """The ranks of a run's folder, its further benchmarks included, or those of a file that an evaluation wrote.
 
@@ -68,8 +102,8 @@ def read_run(path: str) -> Run:
         ranks = read_ranks(place)
         name = (parquet.read_schema(place).metadata or {}).get(b"model", place.name.encode()).decode()
         return Run(path, path, (name,), None, ranks)
-    if not (place / "run.json").is_file():
-        raise FileNotFoundError(f"{path} is neither the folder of a finished run nor a file of ranks (.parquet)")
+    if fault := _no_ranks(path):
+        raise FileNotFoundError(fault)
     record = read_run_record(place, "cell", "seed", "data")
     config = record["config"]
     files = [place / "ranks.parquet", *sorted((place / "eval").glob("*.parquet"))]
