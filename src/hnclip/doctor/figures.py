@@ -71,18 +71,18 @@ def cosines(axes: Axes, found: Alike) -> None:
     geometry = found.geometry
     hardest = numpy.histogram(geometry.hardest_N, BINS)[0]
     series = [
-        ("all pairs", geometry.pairs, geometry.mean, ALL, 0.98),
-        ("hardest companion", hardest, geometry.mean_hardest, HARDEST, 0.88),
+        ("all pairs", geometry.pairs, geometry.mean, ALL, 1.12),
+        ("hardest companion", hardest, geometry.mean_hardest, HARDEST, 1.02),
     ]
     for words, counts, mean, colour, height in series:
         share = counts / counts.sum()
         axes.stairs(share, BINS, fill=True, color=colour, alpha=0.25)
         axes.stairs(share, BINS, color=colour, linewidth=1)
-        axes.axvline(mean, ymax=0.76, color=colour, linewidth=1, linestyle=(0, (3, 2)))
-        axes.text(0.02, height, f"{words}: mean {mean:.2f}", color=colour, transform=axes.transAxes, va="top")
+        axes.axvline(mean, color=colour, linewidth=1, linestyle=(0, (3, 2)))
+        axes.text(0.02, height, f"{words}: mean {mean:.2f}", color=colour, transform=axes.transAxes, va="bottom")
     filled = BINS[:-1][(geometry.pairs > geometry.pairs.sum() * 5e-4) | (hardest > 0)]
     axes.set_xlim(max(-1, filled.min() - 0.04), min(1.01, filled.max() + 0.05))
-    axes.set_ylim(0, axes.get_ylim()[1] * 1.3)
+    axes.set_ylim(0, min(1, axes.get_ylim()[1]))
     axes.yaxis.set_major_formatter(_percent)
     axes.set_xlabel("cosine of two captions")
     axes.set_ylabel("share per 0.01")
@@ -100,7 +100,7 @@ def buckets(axes: Axes, found: Alike) -> None:
     bars = axes.bar(range(len(names)), share, color=HARDEST, alpha=0.6, width=0.72)
     axes.bar_label(bars, [f"{count:,}" if count else "" for count in counts], fontsize=8.5, padding=2)
     axes.set_xticks(range(len(names)), names)
-    axes.set_ylim(0, max(share) * 1.15)
+    axes.set_ylim(0, min(1, max(share) * 1.15))
     axes.yaxis.set_major_formatter(_percent)
     axes.set_xlabel("cosine with the hardest companion")
     axes.set_ylabel("captions")
