@@ -76,6 +76,13 @@ def test_every_fault_is_named_and_nothing_written(folder):
     assert not (folder / "study.yaml").exists()
 
 
+def test_swapped_columns_are_asked_about(folder):
+    rows = [f"{'long ' * 60}{number},photos/{number}.png" for number in range(30)]
+    (folder / "captions.csv").write_text("\n".join(["image,caption", *rows]))
+    said = str(init(folder, "--split", "60/20/20").exception)
+    assert "are the columns swapped?" in said and "line 2: the caption is 'photos/0.png'" in said
+
+
 @pytest.mark.parametrize(
     ("option", "said"),
     [

@@ -254,6 +254,49 @@ def test_files_that_are_no_table_say_so(data):
     assert "no usable row" in refused(data, data / "empty.csv", split_hash={"all": 100})
 
 
+def test_swapped_columns_are_asked_about(data):
+    long = "ü" * 400  # no file can be called so
+    rows = [{"image": f"{long} {row['caption']}", "caption": row["image"]} for row in plain_rows()]
+    message = refused(data, table(data, rows), **HASH)
+    assert "are the columns swapped? (swap their names, or say image_column and caption_column): 1\n" in message
+    assert "line 1: the caption is '0.png'" in message and "their rows): 6\n" in message
+    rows = [{"image": f"gone {row['image']}", "caption": row["caption"]} for row in plain_rows()]
+    assert "swapped?" not in refused(data, table(data, rows), **HASH)
+    rows[0] = {"image": "0.png", "caption": "1.png"}
+    assert "swapped?" not in refused(data, table(data, rows), **HASH)
+
+
+@pytest.mark.parametrize(("suffix", "between"), [("csv", ","), ("tsv", "\t")])
+@pytest.mark.parametrize("options", [{}, {"image_column": "image", "caption_column": "caption"}])
+def test_a_table_without_a_head_is_told_to_have_one(data, suffix, between, options):
+    path = data / f"captions.{suffix}"
+    path.write_text("".join(f"{i}.png{between}Tree {i}.\n" for i in range(6)))
+    message = refused(data, path, **HASH, **options)
+    assert f"captions.{suffix}: the first line must name the columns, and this one's has an image, '0.png'" in message
+    path.write_text(f"picture of it{between}words\n0.png{between}Tree.\n")
+    assert "first line" not in refused(data, path, **HASH, **options)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv", "parquet"])
+def test_control_characters_of_captions_are_faults_and_all_named(data, suffix):
+    rows = plain_rows()
+    for row, letter in zip(rows, ("\0", "\x1b", "\x0c", "\t", "\r\n", "\u00a0"), strict=True):
+        row["caption"] = f'{"A tree. " * 20}Old{letter}bark, "x"'
+    frame, path = pandas.DataFrame(rows), data / f"captions.{suffix}"
+    if suffix == "jsonl":
+        table(data, rows)
+    elif suffix == "parquet":
+        frame.to_parquet(path)
+    else:
+        path.write_text(frame.to_csv(index=False, sep="\t" if suffix == "tsv" else ","), newline="")
+    message = refused(data, path, split_column="split")
+    assert "captions with control characters, which no text has (remove them): 3\n" in message
+    first = 1 if suffix in ("jsonl", "parquet") else 2
+    place = "row" if suffix == "parquet" else "line"
+    for number, letter in enumerate((r"\x00", r"\x1b", r"\x0c"), first):
+        assert f"{place} {number}: '" in message and f"tree. Old{letter}bark" in message
+
+
 def test_an_accent_may_be_spelled_two_ways(data):
     picture(data / "bilder" / "e\u0301.png", 9)  # as some systems store it
     rows = [{"image": "\u00e9.png", "caption": "a"}, {"image": "0.png", "caption": "b"}]

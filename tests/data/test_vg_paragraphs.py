@@ -165,6 +165,13 @@ def test_empty_paragraphs_and_strangers(source, capsys):
     assert "empty paragraphs (leave their images out: option `exclude`): 1\n    2356347" in source.refused()
 
 
+def test_a_control_character_that_was_published_stays_and_is_told(source, capsys):
+    source.paragraphs[1] = entry(2356347, "Two\x03boats.")
+    assert "Two\x03boats." in set(source.made()["train"].caption)
+    said = capsys.readouterr().out
+    assert "captions with control characters, kept: 1\nwarning:   image 2356347: 'Two\\x03boats.'" in said
+
+
 def test_one_id_in_both_archives(source):
     copy = source.folder / "images2/VG_100K_2/7.jpg"
     copy.write_bytes(source.picture(7).read_bytes())

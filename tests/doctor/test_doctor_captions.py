@@ -87,3 +87,28 @@ def test_a_wrong_folder_of_images_is_told(broken, tmp_path):
     (tmp_path / "empty").mkdir()
     found = read(Source(str(broken[0]), images=str(tmp_path / "empty")), tmp_path / "unpacked")
     assert any("no image was found" in line for line in found.told)
+
+
+def test_swapped_columns_are_asked_about_and_no_other_folder(tmp_path):
+    for number in range(3):
+        Image.new("RGB", (9, 9)).save(tmp_path / f"{number}.png")
+    path = tmp_path / "captions.csv"
+    path.write_text("image,caption\n" + "".join(f"Tree {number}.,{number}.png\n" for number in range(3)))
+    found = read(Source(str(path), images=str(tmp_path)), tmp_path / "x")
+    (kind,) = (kind for kind in found.problems.kinds() if "swapped" in kind)
+    assert found.problems.kinds()[kind] == ["line 2: the caption is '0.png'"]
+    assert not any("no image was found" in line for line in found.told)
+
+
+def test_control_characters_are_a_fault_of_ones_own_and_kept_in_what_is_published(tmp_path):
+    path = tmp_path / "captions.csv"
+    path.write_text("image,caption\na.jpg,one\nb.jpg,t\0wo\n")
+    found = read(Source(str(path)), tmp_path / "x")
+    kind = "captions with control characters, which no text has (remove them)"
+    assert found.problems.kinds() == {kind: [r"line 3: 't\x00wo'"]} and found.captions_N == ["one", "t\0wo"]
+    images = [{"filename": "b.jpg", "split": "test", "sentences": [{"raw": "t\0wo"}]}]
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps({"images": images}))
+    found = read(Source(str(path)), tmp_path / "x")
+    assert found.problems.kinds() == {}
+    assert [len(rows) for kind, rows in found.warnings.kinds().items() if kind.endswith("characters, kept")] == [1]

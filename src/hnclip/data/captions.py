@@ -11,6 +11,7 @@ from typing import Any
 
 from hnclip.data.arrow_files import read_arrow
 from hnclip.data.json_text import TWICE, parse
+from hnclip.data.pictures import SUFFIXES as OF_IMAGES
 from hnclip.data.pictures import Pictures
 from hnclip.data.problems import Problems
 from hnclip.options import nearest
@@ -104,10 +105,23 @@ def require(table: Table, wanted: dict[str, str]) -> None:
         if column not in table.columns
     ]
     if lacking:
+        columns = ", ".join(map(repr, table.columns))
         raise ValueError(
-            f"{table.path} has no column for {'; '.join(lacking)}; its columns: {', '.join(map(repr, table.columns))}. "
+            without_head(table)
+            or f"{table.path} has no column for {'; '.join(lacking)}; its columns: {columns}. "
             "Name them in the benchmark's options"
         )
+
+
+def without_head(table: Table) -> str:
+    """What to say of a .csv or .tsv whose first line names an image, not the columns; empty of any other table."""
+    images = [name for name in table.columns if Path(name).suffix.lower() in OF_IMAGES]
+    if table.path.suffix.lower() not in (".csv", ".tsv") or not images:
+        return ""
+    return (
+        f"{table.path}: the first line must name the columns, and this one's has an image, {images[0]!r}: write a line "
+        "such as image,caption above it, with the separator of the file"
+    )
 
 
 def _parquet(path: Path) -> Table:

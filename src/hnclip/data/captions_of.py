@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from hnclip.data.captions import Table
 from hnclip.data.columns import Columns, find_columns
-from hnclip.data.folder_checks import Facts, check_rows, look_at_images
+from hnclip.data.folder_checks import Facts, check_characters, check_rows, look_at_images
 from hnclip.data.layouts import Layout, read_captions
 from hnclip.data.pictures import Picture, Unpacked, unpack_pictures
 from hnclip.data.problems import Problems
@@ -77,6 +77,7 @@ def read_data(source: Source, unpack_to: Path, images: bool = True) -> Data:
         table = with_images(table, columns, source, Path(unpack_to))
     rows = read_rows(table, columns, start_of(source, table), problems, images)
     check_rows(rows, problems, warnings, repeats=table.published)
+    check_characters(rows, warnings if table.published else problems, table.published)
     facts = look_at_images(rows, problems) if images else {}
     if not rows:
         problems.add("the table has no usable row", str(table.path))

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from hnclip.data.captions import Table, require
+from hnclip.data.captions import Table, require, without_head
 
 IMAGE = (
     "image", "images", "image_path", "image_file", "image_name", "image_filename", "img", "img_path", "filename",
@@ -92,5 +92,7 @@ def _unclear(table: Table, option: str, what: str, found: list[str]) -> str:
         if found
         else f"{table.path} has no column that is surely the {what}"
     )
+    if said := without_head(table):
+        return said
     way = f"name it as {option} (--{option.replace('_', '-')} of a command)"
     return f"{start}; {way}; its columns: {', '.join(map(repr, table.columns))}"

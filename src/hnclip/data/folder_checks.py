@@ -1,6 +1,8 @@
 """The checks of a person's own images and captions, before hours are spent on them."""
 
 import hashlib
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +16,7 @@ Facts = dict[Path, tuple[str, int, int]]  # sha256, width, height of each image 
 Look = tuple[str, int, int] | str  # of one, or why it cannot be read
 SHARED = "captions that several images share (`mask_duplicates: true` of a loss keeps them from being negatives)"
 _WAY_OUT = "remove the copies, give them one id, or name a family column that split_hash keeps together"
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no tab and no end of a line
 _CHUNK = 1024
 _SHOWN = 60  # letters of a caption
 
@@ -51,6 +54,18 @@ def check_rows(rows: list[Row], problems: Problems, warnings: Problems, repeats:
             warnings.add("families in several splits", f"{family!r}: {', '.join(sorted(splits))}")
 
 
+def check_characters(rows: list[Row], problems: Problems, published: bool = False) -> None:
+    """Control characters in captions, such as NUL: tokenizers leave them out and join the words at their sides.
+
+    Those of a `published` benchmark are kept, and said to be.
+    """
+    kind = "captions with control characters, " + ("kept" if published else "which no text has (remove them)")
+    for row in rows:
+        if found := CONTROL.search(row.caption):
+            near = row.caption[max(0, found.start() - _SHOWN // 2) : found.start() + _SHOWN // 2]
+            problems.add(kind, f"{row.where}: {near!r}")
+
+
 def look_at_images(rows: list[Row], problems: Problems, known: Mapping[Path, Look] = MappingProxyType({})) -> Facts:
     """Decode every image once, but for those that are `known`; the missing and the unreadable go to `problems`."""
     where: dict[Path, str] = {}
@@ -66,7 +81,8 @@ def look_at_images(rows: list[Row], problems: Problems, known: Mapping[Path, Loo
         except FileNotFoundError:
             return f"{path}: no such file"
         except OSError as error:
-            return f"{path}: {'is a folder, not an image' if path.is_dir() else f'cannot be opened ({error.strerror})'}"
+            why = "is a folder, not an image" if os.path.isdir(path) else f"cannot be opened ({error.strerror})"
+            return f"{path}: {why}"
 
     facts: Facts = {}
     paths = list(where)

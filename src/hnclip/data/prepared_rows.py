@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from hnclip.data.captions import visible
-from hnclip.data.folder_checks import Facts, check_leaks, check_rows, look_at_images
+from hnclip.data.folder_checks import Facts, check_characters, check_leaks, check_rows, look_at_images
 from hnclip.data.manifest import write_manifest
 from hnclip.data.problems import FEW_IMAGES, Problems, few_images
 from hnclip.data.rows import Row, adjacent
@@ -52,6 +52,7 @@ def write_splits(
         if not visible(row.caption):
             problems.add("empty captions", row.id)
     check_rows(table, problems, warnings)
+    check_characters(table, warnings, published=True)
     facts = look_at_images(_present(table, way_out, problems), problems)
     check_leaks(table, facts, warnings, warnings)
     for line in few_images({split: len({row.id for row in table if row.split == split}) for split in splits}):

@@ -1,5 +1,6 @@
 """The rows of a table of captions: one a caption, with its texts as they were written and where its image lies."""
 
+import os
 import reprlib
 import unicodedata
 from collections import Counter
@@ -12,6 +13,10 @@ from hnclip.data.pictures import Absent, Picture, Unpacked
 from hnclip.data.problems import Problems
 
 NO_IMAGE = "images that cannot be used (repair them or remove their rows)"
+SWAPPED = (
+    "no image is found, and captions are names of files: are the columns swapped? (swap their names, or say "
+    "image_column and caption_column)"
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,17 @@ def read_rows(table: Table, options: Any, start: Path, problems: Problems, image
         if None in (path, name, split):
             continue
         rows += [Row(where, name, path, text, family or name, split) for text in captions]
+    if images and table.pictures is None and (swapped := _if_swapped(rows, start)):
+        problems.add(SWAPPED, swapped)
     return rows
+
+
+def _if_swapped(rows: list[Row], start: Path) -> str | None:
+    """The first caption that is the name of a file, where no row's image is one; None of a table as it should be."""
+    if any(os.path.isfile(row.path) for row in rows):
+        return None
+    named = (row for row in rows if os.path.isfile(start / row.caption))
+    return next((f"{row.where}: the caption is {row.caption!r}" for row in named), None)
 
 
 def _image(
@@ -123,7 +138,7 @@ def _find(start: Path, image: str) -> Path:
     path = start / image
     for form in ("NFC", "NFD"):
         other = start / unicodedata.normalize(form, image)
-        if other != path and other.is_file() and not path.is_file():
+        if other != path and os.path.isfile(other) and not os.path.isfile(path):  # too long a name is none
             return other
     return path
 

@@ -10,12 +10,12 @@ from hnclip.caption_places import visible_files
 from hnclip.data.captions import Table
 from hnclip.data.captions_of import Source, columns_of, read_table_of, start_of, with_files_of, with_images
 from hnclip.data.columns import Columns
-from hnclip.data.folder_checks import Facts, check_leaks, check_rows, look_at_images
+from hnclip.data.folder_checks import Facts, check_characters, check_leaks, check_rows, look_at_images
 from hnclip.data.held import Held
 from hnclip.data.pictures import SUFFIXES
 from hnclip.data.problems import Problems
 from hnclip.data.readers.places import is_place
-from hnclip.data.rows import Row, adjacent, read_rows
+from hnclip.data.rows import SWAPPED, Row, adjacent, read_rows
 from hnclip.doctor.words import is_placeholder
 
 SPLIT = "split"
@@ -83,6 +83,7 @@ def read(source: Source, unpack_to: Path, split: str | None = None) -> Captions:
         table = with_images(table, columns, source, unpack_to)
     rows = read_rows(table, columns, start_of(source, table), problems, look)
     check_rows(rows, problems, warnings, repeats=table.published)
+    check_characters(rows, warnings if table.published else problems, table.published)
     every, rows = rows, _of_split(source.captions, rows, columns, split)
     if not rows:
         raise ValueError("\n  ".join([f"{source.captions}: no row has a caption that can be read", *problems.lines(5)]))
@@ -90,7 +91,7 @@ def read(source: Source, unpack_to: Path, split: str | None = None) -> Captions:
         if is_placeholder(row.caption):
             warnings.add("captions that look like a placeholder", f"{row.where}: {row.caption!r} ({row.id})")
     facts = _pictures(rows, every, held, source, problems, warnings) if look else {}
-    if look and rows and not facts:
+    if look and rows and not facts and SWAPPED not in problems.kinds():
         told.append("no image was found: give --images the folder where the paths of the captions start")
     named = columns.image_column is not None
     if not named:

@@ -1,5 +1,6 @@
 """What lies in a folder: the captions, the folder of their images, a column that splits them."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def find_images(table: Table, columns: Columns, folder: Path) -> Path | None:
         place for parent in {start, folder} if parent.is_dir() for place in sorted(parent.iterdir()) if place.is_dir()
     ]
     places = list(dict.fromkeys([start, folder, *near]))
-    hits = {place: sum((place / name).is_file() for name in names) for place in places}
+    hits = {place: sum(os.path.isfile(place / name) for name in names) for place in places}
     best = max(places, key=lambda place: hits[place])
     return None if hits[best] == hits[start] else best
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from hnclip.data.assign import check_splitting, in_splits
 from hnclip.data.captions import visible
-from hnclip.data.folder_checks import Facts, check_leaks, check_rows
+from hnclip.data.folder_checks import Facts, check_characters, check_leaks, check_rows
 from hnclip.data.manifest import write_manifest
 from hnclip.data.prepared_rows import manifest_rows, tell
 from hnclip.data.problems import Problems
@@ -68,6 +68,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     rows, facts = _rows(wanted, vectors.ids, vectors.image_CD, problems)
     rows = in_splits(rows, wanted, problems, warnings)
     check_rows(rows, problems, warnings)
+    check_characters(rows, warnings, published=True)
     check_leaks(rows, facts, problems, warnings)
     problems.stop(f"the embeddings of {wanted.file} cannot be used", Path(folder) / "problems.txt")
     tell(warnings, f"the embeddings of {wanted.file} can be used; worth a look:", Path(folder) / "warnings.txt")

@@ -9,7 +9,7 @@ from hnclip.data.assign import check_splitting, in_splits
 from hnclip.data.captions import Table
 from hnclip.data.captions_of import columns_of, read_table_of, start_of, with_images
 from hnclip.data.columns import Columns
-from hnclip.data.folder_checks import check_leaks, check_rows, look_at_images
+from hnclip.data.folder_checks import check_characters, check_leaks, check_rows, look_at_images
 from hnclip.data.layouts import Layout
 from hnclip.data.manifest import write_manifest
 from hnclip.data.prepared_rows import manifest_rows, print_summary, tell
@@ -89,6 +89,7 @@ def prepare(options: dict[str, Any], folder: Path) -> None:
     table = with_images(table, columns, wanted, Path(folder) / "images")
     rows = assign(wanted, table, columns, problems, warnings)
     check_rows(rows, problems, warnings, repeats=table.published)
+    check_characters(rows, warnings if table.published else problems, table.published)
     facts = look_at_images(rows, problems)
     check_leaks(rows, facts, warnings if table.published else problems, warnings)
     problems.stop(f"the data of {wanted.captions} cannot be used", Path(folder) / "problems.txt")
