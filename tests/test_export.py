@@ -204,11 +204,11 @@ def test_the_card_tells_the_hash_of_published_weights_and_of_a_local_file(full):
     transform = {"context": 77, "tokenizer": "clip", "transform": TRANSFORM}
     record["config"]["backbone"] = {"kind": "open_clip", "model": "ViT-B-16", "pretrained": "openai", **transform}
     record["published_weights"] = {"ViT-B-16:openai": "1" * 64}
-    told = card(full, record, "open_clip", "model", backbone)
+    told = card(full, record, record["config"]["backbone"], "open_clip", "model", backbone)
     assert f"open_clip's `ViT-B-16` with weights `openai`; SHA-256 of the file {'1' * 64}.\n" in told
     record["config"]["backbone"]["pretrained"] = "b16.pt"
     record["files"]["b16.pt"] = "2" * 64
-    told = card(full, record, "open_clip", "model", backbone)
+    told = card(full, record, record["config"]["backbone"], "open_clip", "model", backbone)
     assert f"with weights `b16.pt`; SHA-256 of the file {'2' * 64}.\n" in told and "1" * 64 not in told
 
 

@@ -15,13 +15,13 @@ from hnclip.encoder import Encoder
 from hnclip.models.cached import CachedTowers, load_adapter, save_adapter
 from hnclip.models.checkpoints import save_backbone
 from hnclip.models.load import backbone_from
-from hnclip.store import read_json, write_json, write_rows
+from hnclip.store import read_json, sha256_of, write_json, write_rows
 
 CELL = "own/mine/adapter/hn/f100/s0"
 
 
-def adapter_run(folder, towers, entry):
-    """A run as framework adapter leaves it."""
+def adapter_run(folder, towers, entry, files=()):
+    """A run as framework adapter leaves it, which has read these files."""
     folder.mkdir()
     config = {
         "cell": CELL,
@@ -33,7 +33,8 @@ def adapter_run(folder, towers, entry):
         "recipe": {"epochs": 1},
         "data": {"train": {"name": "mine/train"}},
     }
-    record = {"cell": CELL, "config": config, "captions_cut": {"mine/train": [None, 4]}, "pairs": 4, "files": {}}
+    record = {"cell": CELL, "config": config, "captions_cut": {"mine/train": [None, 4]}, "pairs": 4}
+    record["files"] = {str(path): sha256_of(path) for path in files}
     record |= {"versions": {"torch": "2"}, "commit": "abc", "dirty": False, "device": "cpu", "finished": "today"}
     write_json(folder / "run.json", record)
     save_adapter(folder / "weights.safetensors", towers, {"cell": CELL})
@@ -78,9 +79,11 @@ def test_the_cards_code_maps_embeddings_as_the_run_does(tmp_path, monkeypatch, w
 
 def test_maps_are_no_towers(tmp_path):
     cell = adapter_run(tmp_path / "run", drawn_towers((8, 8), None, ("image",)), {"kind": "embeddings", "file": "a"})
-    for format in ("open_clip", "transformers", "onnx", "peft"):
+    for format in ("open_clip", "transformers", "peft"):
         with pytest.raises(ValueError, match=f"no towers of its own: take adapter, not {format}"):
             export.main(cell, tmp_path / "out", format)
+    with pytest.raises(ValueError, match="maps embeddings of a, and that file, which says what model made them, is"):
+        export.main(cell, tmp_path / "out", "onnx")
     assert not (tmp_path / "out").exists()
 
 

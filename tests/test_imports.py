@@ -24,6 +24,7 @@ LAYERS = [
         "commits",
         "model_spec",
         "architecture",
+        "embedded_by",
         "joined_files",
         "read_source",
         "text_encoder",

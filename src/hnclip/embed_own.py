@@ -31,8 +31,8 @@ def embed_own(
     """Embed every image and caption of `source` and write one Parquet file, whole or not at all.
 
     It has one row a caption: id, caption, path, split where the source has a column of them, image[D], text[D]; its
-    metadata say the model, its scale and how many captions were cut. Raises ValueError naming everything that is wrong
-    with the data before the model is loaded. `doing` is told what begins.
+    metadata say the model (`hnclip.embedded_by`), its scale and how many captions were cut. Raises ValueError naming
+    everything that is wrong with the data before the model is loaded. `doing` is told what begins.
     """
     data = read_data(source, out.with_name(f"{out.name}.images"))
     data.problems.stop(f"the data of {source.captions} cannot be used", out.with_name(f"{out.name}.problems.txt"))
@@ -56,7 +56,7 @@ def embed_own(
         "image": _vectors(image_ID[[place[row.id] for row in data.rows]]),
         "text": _vectors(text_CD),
     }
-    told = {"scale": repr(encoder.scale), "cut": str(cut), "model": model, "identity": encoder.identity}
+    told = {"scale": repr(encoder.scale), "cut": str(cut), **encoder.maker().metadata()}
     write_rows(out, pa.table(columns), told)
     return Embedded(len(ids), len(captions), cut, encoder.width, [*data.told, *copies.lines(5)])
 

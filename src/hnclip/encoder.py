@@ -6,6 +6,7 @@ from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,8 +14,9 @@ import torch
 from hnclip.data.bounded import PIXELS, Room, bounded, grouped
 from hnclip.data.images import Transform, count_pixels, decode, transform_image
 from hnclip.data.tokens import tokenize
+from hnclip.embedded_by import Maker
 from hnclip.encode import device, encode_texts
-from hnclip.model_spec import backbone_entry, is_adapted
+from hnclip.model_spec import backbone_entry, is_adapted, lasting, made_with, whole_paths
 from hnclip.models.backbone import Backbone
 from hnclip.models.cached import CachedTowers, load_adapter
 from hnclip.models.load import backbone_from
@@ -26,7 +28,8 @@ class Encoder:
     """Unit embeddings of pictures and texts by one model (`hnclip.model_spec` has how it may be named).
 
     `name` is what it was asked for as, `entry` its backbone's entry. Embeddings of two encoders may be compared only
-    where their `identity` is the same.
+    where their `identity` is the same. Raises ValueError for a run on embeddings of another model than stands now where
+    theirs stood.
     """
 
     def __init__(self, name: str, batch: int = 32):
@@ -36,6 +39,7 @@ class Encoder:
         self.backbone: Backbone = backbone_from(self.entry).eval().to(device())
         self.transform = from_dict(Transform, self.entry["transform"], "transform of the backbone")
         self.maps = self._maps()
+        self._check_maker()
 
     def _maps(self) -> CachedTowers | None:
         """Of a run on cached embeddings, what it does to them."""
@@ -48,6 +52,22 @@ class Encoder:
                 f"{self.name} maps embeddings of {maps.widths} numbers (image, text); its backbone now gives {width}"
             )
         return maps
+
+    def _check_maker(self) -> None:
+        """Maps of embeddings that were given as a file are for those of one model."""
+        maker = made_with(self.name)
+        if maker and (now := self._of_towers().hexdigest()) != maker.identity:
+            raise ValueError(
+                f"{self.name} maps embeddings that {maker.model} made (identity {maker.identity[:12]}), and that is "
+                f"another model now (identity {now[:12]}): its weights, its preprocessing or how its towers are read "
+                "changed, or an earlier hnclip, which told less of them, made the embeddings. Put the old model back, "
+                "or embed again by `hnclip embed` and run the study again"
+            )
+
+    def maker(self) -> Maker:
+        """What a file of this encoder's embeddings says of it."""
+        entry = None if self.maps else whole_paths(self.entry, Path.cwd())
+        return Maker(lasting(self.name), self.identity, entry)
 
     @property
     def width(self) -> int:
@@ -65,6 +85,13 @@ class Encoder:
 
         It is the same whatever the model is called: open_clip's name, an exported folder, another place.
         """
+        told = self._of_towers()
+        if self.maps:
+            _tell(told, self.maps.weights())
+        return told.hexdigest()
+
+    def _of_towers(self) -> Any:
+        """The hash of all but the maps."""
         context = self.entry["context"]
         seen_by = {"context": context, "transform": self.entry["transform"]}
         seen_by["tokenizer"] = tokens_of(self.entry["tokenizer"], context)
@@ -74,11 +101,8 @@ class Encoder:
         if read := read_of(self.backbone):
             seen_by["architecture"] = read
         told = sha256(json.dumps(seen_by, sort_keys=True).encode())
-        maps = self.maps.weights() if self.maps else {}
-        for name, value in [*sorted(self.backbone.weights().items()), *sorted(maps.items())]:
-            told.update(name.encode())
-            told.update(np.ascontiguousarray(value.detach().cpu().float().numpy()).tobytes())
-        return told.hexdigest()
+        _tell(told, self.backbone.weights())
+        return told
 
     @torch.no_grad()
     def texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -140,3 +164,10 @@ class Encoder:
                 "broken; train it again, or take another copy of the file"
             )
         return rows_ND
+
+
+def _tell(told: Any, weights: dict[str, torch.Tensor]) -> None:
+    """Add weights to a hash."""
+    for name, value in sorted(weights.items()):
+        told.update(name.encode())
+        told.update(np.ascontiguousarray(value.detach().cpu().float().numpy()).tobytes())

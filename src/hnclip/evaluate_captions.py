@@ -20,7 +20,7 @@ from hnclip.encoder import Encoder
 from hnclip.model_spec import backbone_entry, is_run
 from hnclip.options import unknown
 from hnclip.ranks import retrieval
-from hnclip.store import read_run_record, write_rows
+from hnclip.store import read_run_record, sha256_of, write_rows
 
 ALL = "all"  # the split that captions without splits are
 UP = 8  # from a run's folder results/STUDY/runs/BACKBONE/TRAIN/FRAMEWORK/LOSS/fPPP/sSEED to that of its study
@@ -88,8 +88,20 @@ def _trained(model: str, frame: pd.DataFrame) -> int | None:
     home = Path(os.path.abspath(model)).parents[UP]  # relative paths of a run start in its study's folder
     if not (home / manifest).is_file():
         return None
-    known = set(read_manifest(home / manifest)["sha256"])
-    return int(images(frame)["sha256"].isin(known).sum())
+    known = _hashes(home / manifest)
+    return None if known is None else int(images(frame)["sha256"].isin(known).sum())
+
+
+def _hashes(manifest: Path) -> set[str] | None:
+    """Those of the images' files; None where they are not there.
+
+    Of embeddings that were given as a file the manifest has other ones, and no sizes: then the files are read.
+    """
+    rows = images(read_manifest(manifest))
+    if rows["width"].all():
+        return set(rows["sha256"])
+    paths = [image_path(manifest, image) for image in rows["image"]]
+    return {sha256_of(path) for path in paths} if all(path.is_file() for path in paths) else None
 
 
 def _split(manifest: Path, target: str, encoder: Encoder) -> Split:

@@ -15,9 +15,10 @@ from typing import Any
 import torch
 
 from hnclip.command import run
+from hnclip.encoder import Encoder
 from hnclip.frameworks.lora import Options as AdapterOptions
 from hnclip.model_card import card, short_card
-from hnclip.model_spec import EXPORTED, backbone_entry, one_way
+from hnclip.model_spec import EXPORTED, backbone_entry, made_with, one_way
 from hnclip.models.adapted import AdaptedTowers
 from hnclip.models.adapters import adapters_from, write_peft_adapter
 from hnclip.models.backbone import Backbone
@@ -108,7 +109,8 @@ def main(source: Path | str, out: Path, format: str) -> dict[str, Any]:
     found = _run(Path(source)) if _is_run(Path(source)) else _model(str(source))
     format = _layout(found, format)
     if format == "onnx" and isinstance(found.model, CachedTowers):
-        found = replace(found, model=AdaptedTowers(_model_of(found.entry), found.model).eval())
+        towers = Encoder(found.name).backbone.cpu()  # it looks whether they are those whose embeddings were mapped
+        found = replace(found, model=AdaptedTowers(_named(towers, found.entry), found.model).eval())
     with whole_folder(out) as part:
         told = _write(part, found, format, out.name)
         write_text(part / "README.md", _card(found, format, out.name))
@@ -145,17 +147,22 @@ def _run(cell: Path) -> Source:
     record = read_run_record(cell, "backbone")
     if (named := provenance(cell / "weights.safetensors").get("cell")) != record["cell"]:
         raise ValueError(f"{cell}: run.json is of cell {record['cell']}, weights.safetensors of {named}")
-    entry = record["config"]["backbone"]
+    entry = _entry(cell, record["config"]["backbone"])
     return Source(str(cell), _named(load_trained(cell / "weights.safetensors").eval(), entry), entry, record)
+
+
+def _entry(cell: Path, trained: dict[str, Any]) -> dict[str, Any]:
+    """The backbone's entry; of embeddings that were given as a file that of the model that made them, where known."""
+    try:
+        maker = made_with(cell)
+    except ValueError:  # maps alone need no more than the file's name; `_layout` tells the others why
+        return trained
+    return maker.entry if maker else trained
 
 
 def _model(name: str) -> Source:
     entry = backbone_entry(name)
-    return Source(name, _model_of(entry), entry)
-
-
-def _model_of(entry: dict[str, Any]) -> Backbone:
-    return _named(backbone_from(entry).eval(), entry)
+    return Source(name, _named(backbone_from(entry).eval(), entry), entry)
 
 
 def _named(backbone: Backbone, entry: dict[str, Any]) -> Backbone:
@@ -168,7 +175,9 @@ def _layout(found: Source, format: str) -> str:
     """The layout that is written. Raises ValueError where this model has none in this format."""
     if isinstance(found.model, CachedTowers):
         towers = found.entry["kind"] != "embeddings"
-        if format != "adapter" and not (towers and format == "onnx"):
+        if format == "onnx" and not towers:
+            made_with(found.name)  # raises
+        if format not in ("adapter", "onnx"):
             take = "adapter or onnx" if towers else "adapter"
             raise ValueError(
                 f"this run mapped cached embeddings and has no towers of its own: take {take}, not {format}"
@@ -185,7 +194,7 @@ def _layout(found: Source, format: str) -> str:
 def _card(found: Source, format: str, name: str) -> str:
     if found.record is None:
         return short_card(found.name, found.entry, found.model, format, name)
-    return card(Path(found.name), found.record, format, name, found.model)
+    return card(Path(found.name), found.record, found.entry, format, name, found.model)
 
 
 def _arguments() -> argparse.Namespace:

@@ -40,16 +40,19 @@ def short_card(model: str, entry: dict[str, Any], backbone: Backbone, format: st
     return _page(format, name, f"A CLIP as it was found, written by hnclip {__version__}.", parts)
 
 
-def card(cell: Path, record: dict[str, Any], format: str, name: str, backbone: Backbone) -> str:
-    """The card of the run in folder `cell` with this run.json, exported to a folder of this name."""
+def card(cell: Path, record: dict[str, Any], entry: dict[str, Any], format: str, name: str, backbone: Backbone) -> str:
+    """The card of the run in folder `cell` with this run.json, exported to a folder of this name.
+
+    `entry` is its backbone's; where embeddings were given as a file, that of the model that made them, if it is known.
+    """
     config = record["config"]
     ranks = _ranks(cell)
     parts = {
         "Trained on": _data(cell, record),
-        "Trained how": _method(record),
+        "Trained how": _method(record, entry),
         "Scores": _scores(ranks),
         "Load it": _loading(backbone, format, name),
-        "Limits": _limits(record, format, set(ranks["scoring"])),
+        "Limits": _limits(record, entry, format, set(ranks["scoring"])),
         "Licence": (
             "These weights derive from those of the backbone named above and were trained on the pictures and captions "
             f"of the benchmark named above: the licences of both bind whoever passes them on. {LICENCE}"
@@ -87,9 +90,10 @@ def _data(cell: Path, record: dict[str, Any]) -> str:
     )
 
 
-def _method(record: dict[str, Any]) -> str:
+def _method(record: dict[str, Any], entry: dict[str, Any]) -> str:
     config = record["config"]
-    entry = config["backbone"]
+    given = config["backbone"]
+    by_file = f", by its embeddings in `{given['file']}`" if given["kind"] == "embeddings" != entry["kind"] else ""
     known = {**record["files"], **record.get("published_weights", {})}
     files = [name for name in (entry.get("weights"), entry.get("pretrained"), published(entry)) if name in known]
     hashes = "".join(f"; SHA-256 of the file {known[name]}" for name in dict.fromkeys(files))
@@ -99,7 +103,7 @@ def _method(record: dict[str, Any]) -> str:
     return (
         f"Framework `{config['framework']['kind']}`, loss `{config['loss']['base']}` with boost "
         f"`{config['loss']['boost']}`.\n"
-        f"Backbone: {_backbone(entry)}{hashes}.\n\n"
+        f"Backbone: {_backbone(entry)}{by_file}{hashes}.\n\n"
         f"```json\n{json.dumps(whole, indent=2, ensure_ascii=False)}\n```\n\n"
         f"Code {record['commit']}{dirty}; {versions}; {record['device']}; finished {record['finished']}."
     )
@@ -124,9 +128,8 @@ def _scores(rows: pd.DataFrame) -> str:
     return f"Recall in per cent after the last epoch; a tie counts against the model.\n\n{table}"
 
 
-def _limits(record: dict[str, Any], format: str, scorings: set[str]) -> str:
+def _limits(record: dict[str, Any], entry: dict[str, Any], format: str, scorings: set[str]) -> str:
     config = record["config"]
-    entry = config["backbone"]
     cut, captions = record["captions_cut"][config["data"]["train"]["name"]]
     told = "" if cut is None else f" ({cut:,} of {captions:,} training captions were)"
     limits = [

@@ -16,6 +16,7 @@ from hnclip.architecture import (
     openai_layout,
     tag_preprocess,
 )
+from hnclip.embedded_by import Maker, mapped
 from hnclip.store import read_run_record
 from hnclip.text_encoder import PACKAGE
 
@@ -71,8 +72,9 @@ def _of_transformers(config: Path) -> bool:
 def backbone_entry(model: str) -> dict[str, Any]:
     """The entry of `backbones` that a name stands for; of a run, its trained towers as a checkpoint.
 
-    A run on cached embeddings has no towers: its entry is that of the backbone whose embeddings it maps. Raises
-    ValueError or FileNotFoundError saying what may be named.
+    A run on cached embeddings has no towers: its entry is that of the backbone whose embeddings it maps, or of the
+    model that made them where they were given as a file. Raises ValueError or FileNotFoundError saying what may be
+    named.
     """
     path = Path(model)
     if model == "tiny":
@@ -111,20 +113,42 @@ def _transform(size: int, interpolation: str = "bicubic", resize: str = "shortes
 
 def _of_run(folder: Path) -> dict[str, Any]:
     """The trained towers, seen as the run's own backbone saw its pictures."""
-    trained = read_run_record(folder, "backbone")["config"]["backbone"]
-    above = folder.resolve().parents  # HOME/results/STUDY/runs/CELL, whose paths start in HOME
-    if len(above) > 8 and above[5].name == "runs":
-        trained = whole_paths(trained, above[8])
-    weights = str(folder / "weights.safetensors")
+    if maker := made_with(folder):
+        return maker.entry
+    trained, home = read_run_record(folder, "backbone")["config"]["backbone"], _home(folder)
+    if home:
+        trained = whole_paths(trained, home)
     if is_adapted(folder):
-        if trained["kind"] == "embeddings":
-            raise ValueError(
-                f"{folder} maps embeddings that were given as a file ({trained['file']}): it has no model for pictures "
-                "or texts of your own"
-            )
         return trained
     kept = {key: trained[key] for key in ("context", "tokenizer", "transform") if key in trained}
-    return {"kind": "checkpoint", "weights": weights, **kept}
+    return {"kind": "checkpoint", "weights": str(folder / "weights.safetensors"), **kept}
+
+
+def made_with(model: str | Path) -> Maker | None:
+    """What made the embeddings that a run maps, where they were given as a file; None of any other model.
+
+    Raises ValueError where that is not known, or is not there any more.
+    """
+    if not is_adapted(model):
+        return None
+    folder, record = Path(model), read_run_record(Path(model), "backbone")
+    if record["config"]["backbone"]["kind"] != "embeddings":
+        return None
+    return mapped(folder, _home(folder) or Path(), record)
+
+
+def _home(run: Path) -> Path | None:
+    """HOME of a run in HOME/results/STUDY/runs/CELL, where the paths of its record start; None of one elsewhere."""
+    above = run.resolve().parents
+    return above[8] if len(above) > 8 and above[5].name == "runs" else None
+
+
+def lasting(name: str) -> str:
+    """A model's name as it holds wherever a command is run: files and folders by their absolute paths."""
+    kind, _, tag = name.partition(":")
+    if name != "tiny" and Path(name).exists():
+        return os.path.abspath(name)
+    return f"{kind}:{os.path.abspath(tag)}" if tag and Path(tag).is_file() else name
 
 
 def whole_paths(entry: dict[str, Any], start: Path) -> dict[str, Any]:

@@ -103,12 +103,13 @@ def _tell(run: Path, as_json: bool) -> None:
 
 
 def _next(run: Path) -> list[str]:
-    """Commands that take the run; of one on embeddings that were given, none that needs its encoder."""
-    from hnclip.model_spec import is_adapted
-    from hnclip.store import read_json
+    """Commands that take the run; of one on embeddings whose model is not known, none that needs it."""
+    from hnclip.model_spec import is_adapted, made_with
 
     name = shlex.quote(str(run))
-    if read_json(run / "run.json")["config"]["backbone"]["kind"] == "embeddings":
+    try:
+        made_with(run)
+    except ValueError:
         return [f"export {name} OUT --to adapter", f"compare {name} OTHER_RUN"]
     kind = "adapter" if is_adapted(run) else "open_clip"
     return [

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from hnclip.claim import claimed
+from hnclip.model_spec import lasting
 from hnclip.search.changes import Changes, changes
 from hnclip.search.embedding import embed
-from hnclip.search.model import check_same, described, encoder_of, lasting, name_of
+from hnclip.search.model import check_same, described, encoder_of, name_of
 from hnclip.search.record import UNFINISHED, check_whole, is_index, read_record
 from hnclip.search.table import Row, located, read_rows, stored
 from hnclip.search.unfinished import Unfinished, forget

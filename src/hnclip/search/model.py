@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hnclip.model_spec import backbone_entry
+from hnclip.model_spec import backbone_entry, lasting
 
 
 def encoder_of(model: Any) -> Any:
@@ -20,14 +20,6 @@ def encoder_of(model: Any) -> Any:
 def name_of(model: Any) -> str:
     """What the model was asked for as; a path has a `name` too, which is not it."""
     return os.fspath(model) if isinstance(model, str | os.PathLike) else model.name
-
-
-def lasting(name: str) -> str:
-    """A model's name as it holds wherever a command is run: files and folders by their absolute paths."""
-    kind, _, tag = name.partition(":")
-    if name != "tiny" and Path(name).exists():
-        return os.path.abspath(name)
-    return f"{kind}:{os.path.abspath(tag)}" if tag and Path(tag).is_file() else name
 
 
 def described(encoder: Any) -> dict[str, Any]:
