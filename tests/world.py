@@ -154,6 +154,7 @@ def make_inputs(record: dict[str, str], framework: dict[str, Any], transform: di
 
 def make_embeddings(data: dict[str, Any], backbone: dict[str, Any]) -> dict[str, Any]:
     """The records of the splits by the backbone's embeddings, which are written beside them."""
+    torch.set_num_threads(RECIPE["threads"])  # as a training will: the same bits for every cell of a test
     towers = backbone_from(backbone).eval()
 
     def embedded(record: dict[str, str]) -> dict[str, str]:
