@@ -72,7 +72,7 @@ def mapped(run: Path, home: Path, record: dict[str, Any]) -> Maker:
             "the study again"
         )
     stat = file.stat()
-    if _hash(file.absolute(), stat.st_size, stat.st_mtime_ns) != record["files"].get(given["file"]):
+    if _hash(file.absolute(), stat.st_size, stat.st_mtime_ns) != record.get("files", {}).get(given["file"]):
         raise ValueError(
             f"{run} was trained on other embeddings than {file} holds now, so what model it maps is not known: put the "
             "old file back, or run its study again"
