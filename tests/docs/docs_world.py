@@ -22,6 +22,7 @@ from hnclip.data.scene_words import dense_sentences
 ROOT = Path(__file__).parents[2]
 COPIED = ["Snakefile", "Makefile", "pyproject.toml", "mkdocs.yml", "rules", "workflow", "profiles", "envs"]
 LINKED = ["benchmarks", "docs", "tests", "src", "examples"]
+OF_MAKE = ("VENV", "PYTHON", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES")  # of a make that runs the tests
 PICTURES, FAMILY = 60, 4
 SMALL = {"recipe": {"epochs": 1, "batch": 8}, "report": {"bootstrap": 50}, "allow_mixed_commits": True}
 
@@ -109,7 +110,7 @@ class World:
         shutil.copy(folder / "captions.jsonl", folder / "data" / "docci_test_captions.jsonl")
         write_programs(folder)
         self.environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name not in OF_MAKE},
             "PATH": os.pathsep.join([str(folder / ".venv" / "bin"), os.environ["PATH"]]),
             "XDG_CACHE_HOME": str(folder / "cache"),
             "HF_HUB_OFFLINE": "1",

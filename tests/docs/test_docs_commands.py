@@ -21,3 +21,12 @@ def test_a_command_of_the_pages_runs(world, command):
     done = world.run(command.text)
     assert done.returncode == 0, f"{command.place}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     assert SAYS.get(command.text, "") in done.stdout + done.stderr
+
+
+def test_the_programs_are_those_of_the_tests_whatever_make_was_told(tmp_path, monkeypatch):
+    """Else a second environment of several GB is installed, as once where VENV was set."""
+    monkeypatch.setenv("VENV", "elsewhere")
+    monkeypatch.setenv("MAKEFLAGS", "-- VENV=elsewhere")
+    done = World(tmp_path).run("make --dry-run demo")
+    assert done.returncode == 0 and "pip install" not in done.stdout and "elsewhere" not in done.stdout
+    assert ".venv/bin/python -m snakemake" in done.stdout
