@@ -181,6 +181,14 @@ def test_what_only_an_import_tells_is_left_to_the_training(written, name):
     assert said(from_dict, imported(kind).Options, {"share": 0.5}, "here")
 
 
+def test_a_file_that_is_no_python_is_told_before_anything_runs(written):
+    kind = written("def half(:\n")
+    with pytest.raises(ValueError, match=rf"the file of framework '{kind}' is no Python: .*line \d+"):
+        frameworks.check_options(kind, {}, "here")
+    with pytest.raises(ValueError, match="is no Python"):
+        frameworks.fields(kind)
+
+
 def test_no_framework_is_imported_for_its_options():
     code = (
         "import sys\nfrom hnclip import frameworks\n"

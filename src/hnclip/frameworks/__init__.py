@@ -67,9 +67,11 @@ def check_options(kind: str, options: dict[str, Any], where: str) -> None:
 
 
 def _told(kind: str) -> Any:
-    """The framework of a kind as its source tells it; None where that does not."""
+    """The framework of a kind as its source tells it; None where that does not. ValueError where it is no Python."""
     try:
         return _framework(read(f"hnclip.frameworks.{kind}"), read("hnclip.frameworks.base"))
+    except SyntaxError as error:
+        raise ValueError(f"the file of framework {kind!r} is no Python: {error}") from error
     except Exception:  # whatever it does with a stand-in
         return None
 
